@@ -15,27 +15,26 @@ import (
 	"waybill/store/durable"
 )
 
-// Without a mail server e-mails become files, which nobody takes away: they go after some days (decision
-// messages.files). Beside a journal of 205 MB they took 1.4 GB, with a sync each.
+// Without a mail server e-mails become files. Old ones are removed after some days (decision messages.files),
+// as nobody else does it: beside a journal of 205 MB they took 1.4 GB. They share a sync.
 
 const (
 	tidyEvery = time.Hour // between removals of old letters
-	// manyYoung is how many letters in the order of their lines are found too young until no more are looked
-	// at: those that come after are younger still, but for a few that were written late.
+	// manyYoung is how many young letters in a row end a search for old ones. Letters are looked at in the
+	// order of their lines, so that those after them are younger, but for a few that were written late.
 	manyYoung = 1000
 )
 
 // filed are the letters that became files.
 type filed struct {
-	// mu is held while a letter is written, and while an old one is looked at and removed: it must not be
-	// another by then.
+	// mu is held while a letter is written, and while an old one is looked at and removed: in between,
+	// another letter must not take its place.
 	mu       sync.Mutex
-	unsynced map[string]string // the names of those that are not durable yet, by message
-	due      time.Time         // until when none is old; zero is not known
+	unsynced map[string]string // names of letters that are not durable yet, by message
+	due      time.Time         // the first instant at which a letter is old; zero: not known
 }
 
-// file writes a letter as a file, which says when by the directory's clock. It is durable once
-// [filed.sync] has seen to that.
+// file writes a letter as a file, with the instant by the directory's clock. [filed.sync] makes it durable.
 func (s *Relay) file(m *ledger.Message, name string, letter []byte) error {
 	now, err := s.Now()
 	if err != nil {
@@ -50,8 +49,8 @@ func (s *Relay) file(m *ledger.Message, name string, letter []byte) error {
 	return err
 }
 
-// sync makes the letters among messages durable, by one sync for all. With an error it returns which of them
-// are to be written again.
+// sync makes the letters among messages durable, all by one sync. With an error it returns the letters that
+// must be written again.
 func (f *filed) sync(fsys durable.FS, messages []*ledger.Message) (lost map[string]bool, err error) {
 	lost = map[string]bool{}
 	var names []string
@@ -86,7 +85,7 @@ func (s *Relay) RunLetters() {
 	}
 }
 
-// tidyLetters removes old letters, and says where that fails.
+// tidyLetters removes old letters, and logs an error.
 func (s *Relay) tidyLetters() error {
 	err := s.RemoveOldLetters()
 	if err != nil && s.Base.Err() == nil {
@@ -95,8 +94,8 @@ func (s *Relay) tidyLetters() error {
 	return err
 }
 
-// RemoveOldLetters removes the e-mails that became files so many days ago as they are kept, by the
-// directory's clock. Requests do not wait for it. It looks at nothing before the next letter is old.
+// RemoveOldLetters removes the e-mails that became files more than LettersDays ago, by the directory's clock.
+// Requests do not wait for it. It reads no file before the next letter is old.
 func (s *Relay) RemoveOldLetters() error {
 	now, err := s.Now()
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *Relay) RemoveOldLetters() error {
 		return err
 	}
 	s.filed.mu.Lock()
-	s.filed.due = now.Add(kept) // what becomes a file from now on is not old before
+	s.filed.due = now.Add(kept) // a letter of now is not old before
 	if !next.IsZero() {
 		s.filed.due = next.Add(kept)
 	}
@@ -127,8 +126,8 @@ func (s *Relay) RemoveOldLetters() error {
 	return nil
 }
 
-// removeUntil removes the letters that became files until an instant. It returns when the first of the others
-// did; zero where there is none.
+// removeUntil removes the letters that became files until an instant. It returns the instant of the oldest
+// letter that stays; zero if there is none.
 func (s *Relay) removeUntil(names []string, until time.Time) (next time.Time, err error) {
 	pace := s.Store.Pace()
 	removed := 0
@@ -156,8 +155,8 @@ func (s *Relay) removeUntil(names []string, until time.Time) (next time.Time, er
 	return next, err
 }
 
-// removeIfOld removes a letter that became a file until an instant, and reports whether it did; else it
-// returns when the letter did. What is no letter stays, and its time is zero.
+// removeIfOld removes a letter that became a file until an instant, and reports whether it removed it. Of one
+// that stays it returns the instant. A file that is no letter stays, and its instant is zero.
 func (s *Relay) removeIfOld(name string, until time.Time) (at time.Time, gone bool, err error) {
 	s.filed.mu.Lock()
 	defer s.filed.mu.Unlock()
@@ -171,17 +170,17 @@ func (s *Relay) removeIfOld(name string, until time.Time) (at time.Time, gone bo
 		gone = err == nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return time.Time{}, false, nil // another was first
+		return time.Time{}, false, nil // somebody else has removed it
 	}
 	return at, gone, err
 }
 
-// byLine puts names of letters into the order of the lines that they are of, the oldest first.
+// byLine compares names of letters by the lines that the letters are about, the oldest first.
 func byLine(a, b string) int {
 	return cmp.Or(cmp.Compare(lineOf(a), lineOf(b)), strings.Compare(a, b))
 }
 
-// FileCount returns how many e-mails became files and are there.
+// FileCount returns how many e-mails there are as files.
 func (s *Relay) FileCount() (int, error) {
 	names, err := s.fileNames()
 	return len(names), err

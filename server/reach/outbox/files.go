@@ -14,17 +14,17 @@ import (
 	"waybill/store/durable"
 )
 
-// File is an e-mail that became a file, as there is no mail server.
+// File is an e-mail that became a file for want of a mail server.
 type File struct {
 	*outbound.Letter
 	Name string // of the file: <ticket>.<message>.eml
 }
 
-// ErrNoFile is of a name that no e-mail has.
+// ErrNoFile is returned for a name that no e-mail has.
 var ErrNoFile = errors.New("outbox: there is no such e-mail")
 
-// Files returns e-mails that became files and whose names have a text in them, as a ticket's id: the newest
-// first, and so many at most. more is how many others there are.
+// Files returns the newest e-mails that became files and have a text in their names, such as a ticket's id.
+// It returns at most so many, and how many more there are.
 func (s *Relay) Files(text string, most int) (list []File, more int, err error) {
 	names, err := s.fileNames()
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Relay) Files(text string, most int) (list []File, more int, err error) 
 	for _, name := range names[:len(names)-more] {
 		f, err := s.readFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // its time was over meanwhile
+			continue // it was removed meanwhile, as too old
 		}
 		if err != nil {
 			return nil, 0, err
@@ -50,8 +50,8 @@ func (s *Relay) Files(text string, most int) (list []File, more int, err error) 
 	return list, more, nil
 }
 
-// File returns an e-mail that became a file. Its error is ErrNoFile where none has the name: what a client
-// writes is no path.
+// File returns an e-mail that became a file. The error is ErrNoFile if none has the name; a name is never
+// used as a path.
 func (s *Relay) File(name string) (File, error) {
 	names, err := s.fileNames()
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *Relay) fileNames() ([]string, error) {
 	}), err
 }
 
-// lineOf returns the line of the journal that an e-mail is of, which its name has after the ticket's id: they
-// came about in that order. 0 is of none of ours.
+// lineOf returns the line of the journal that an e-mail is about. Its name has it after the ticket's id. It
+// returns 0 for a name that is not one of ours.
 func lineOf(name string) uint64 {
 	_, rest, _ := strings.Cut(name, ".")
 	line, _, _ := strings.Cut(rest, "-")

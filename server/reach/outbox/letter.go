@@ -17,9 +17,9 @@ import (
 	"waybill/server/reach/ticket"
 )
 
-// What passengers are told: an e-mail or a text, first in English, then in Ukrainian. It is written when it
-// is sent, of the ticket as it then is; names are those that the timetable in force translates, and else
-// those that were sold.
+// The texts of messages, first in English, then in Ukrainian. A text is written when it is sent, and shows
+// the ticket as it is then. Names are those of the timetable in force, which translates them, else those that
+// were sold.
 
 // sendMessage sends a message to its passenger.
 func (s *Relay) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
@@ -60,8 +60,8 @@ func (s *Relay) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.Ti
 	return s.file(m, id+letterSuffix, letter)
 }
 
-// papers returns what the e-mail of a paid ticket carries (decision messages.papers): the ticket to print,
-// and an entry for a calendar. One whose departure was moved has them anew.
+// papers returns the attachments of the e-mail of a paid ticket (decision messages.papers): the ticket to
+// print, and an entry for a calendar. An e-mail about a moved departure carries them again.
 func (s *Relay) papers(m *ledger.Message, b *booking.Booking, t *booking.Ticket) ([]outbound.Attachment,
 	error) {
 	if t.Phase != booking.Paid || m.Action != booking.Pay && m.Action != booking.DelayRun {
@@ -80,7 +80,7 @@ func (s *Relay) papers(m *ledger.Message, b *booking.Booking, t *booking.Ticket)
 
 var errNobody = fmt.Errorf("the ticket has no such address: %w", outbound.ErrRefused)
 
-// wording is what a letter says in one language.
+// wording holds the words of letters in one language.
 type wording struct {
 	language schedule.Language
 
@@ -152,7 +152,7 @@ var ukrainian = wording{
 	reason:      "Причина",
 }
 
-// news is what a passenger is told of a ticket.
+// news is the content of one message: what happened to a ticket.
 type news struct {
 	action  booking.Action
 	booking *booking.Booking
@@ -162,7 +162,7 @@ type news struct {
 	reason  string              // why the carrier has changed the run
 }
 
-// newNews returns what a message has to say.
+// newNews returns the content of a message.
 func (s *Relay) newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket) *news {
 	return &news{
 		action:  m.Action,
@@ -179,7 +179,7 @@ func (n *news) gone() bool {
 	return n.action == booking.Cancel || n.action == booking.WithdrawRun
 }
 
-// done says what was done with the ticket.
+// done returns the word for what was done with the ticket.
 func (n *news) done(w *wording) string {
 	switch {
 	case n.gone() && n.ticket.Phase == booking.Refunded:
@@ -199,8 +199,8 @@ func (n *news) way(w *wording) string {
 	return n.city(first, first.From, w) + " – " + n.city(last, last.To, w)
 }
 
-// leaves is when the journey starts, by the clock there. Where a ride was moved it is when each ride does: it
-// may be the second.
+// leaves returns the departure by the clock there. If a ride was moved it returns that of each ride, as the
+// moved one may be the second.
 func (n *news) leaves(w *wording) string {
 	first := &n.legs[0]
 	said := localTime(first.Run.Dep(first.From), first, first.From)
@@ -222,8 +222,8 @@ func localTime(at time.Time, l *booking.Leg, position int16) string {
 	return l.Run.Local(at, position).Format("2006-01-02 15:04")
 }
 
-// subject returns the subject of an e-mail, in both languages. Of a run that was cancelled it says first that
-// it does not run, and then what comes back.
+// subject returns the subject of an e-mail, in both languages. For a cancelled run it says first that the bus
+// does not run, and then how much comes back.
 func (n *news) subject() string {
 	said := n.way(&english) + ", " + n.leaves(&english)
 	switch n.action {
@@ -263,7 +263,7 @@ func (n *news) seats() string {
 	return strings.ReplaceAll(n.ticket.SeatLabels(), " ", ", ")
 }
 
-// why says why the carrier has changed the run; "" where it has not.
+// why returns the carrier's reason for changing the run; "" if it has not changed it.
 func (n *news) why(w *wording) string {
 	if n.reason == "" {
 		return ""
@@ -271,7 +271,7 @@ func (n *news) why(w *wording) string {
 	return " " + w.reason + ": " + words.Tidy(n.reason) + "."
 }
 
-// comesBack says, after a separator, how much of a refunded ticket's price comes back; "" for all others.
+// comesBack returns, after a separator, the amount that a refunded ticket gets back; "" for any other ticket.
 func (n *news) comesBack(w *wording, separator string) string {
 	if !n.gone() || n.ticket.Phase != booking.Refunded {
 		return ""
@@ -289,7 +289,7 @@ func (n *news) letter() string {
 	return n.half(&english) + "\n" + n.half(&ukrainian)
 }
 
-// half is the letter in one language.
+// half returns the letter in one language.
 func (n *news) half(w *wording) string {
 	var b strings.Builder
 	line := func(title, text string) {

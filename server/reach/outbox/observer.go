@@ -8,25 +8,27 @@ import (
 	"waybill/server/ledger"
 )
 
-// An Observer sees every message that is sent, as a test bench does (decision bench.kept).
+// An Observer is called before and after each message that is sent. The test bench is one (decision
+// bench.kept).
 type Observer struct {
-	// Before returns what the peer is taken to say of a message, instead of sending it; nil has it sent.
+	// Before returns an error that stands for the peer's answer, and the message is not sent; nil has it
+	// sent.
 	Before func(*ledger.Message, *booking.Booking) error
-	// After is told that a message was sent.
+	// After gets each message that was sent.
 	After func(Letter)
 }
 
-// Letter is a message in the words in which it is, or would be, sent now.
+// Letter is a message with the words that it has, or would have, if it is sent now.
 type Letter struct {
 	*ledger.Message
 
 	Kind    string // mail or text
-	Address string // or the phone; "" where the passenger has none any more
+	Address string // or the phone; "" if the passenger no longer has one
 	Subject string // "" of a text
 	Text    string
 }
 
-// Observe has an observer see every message, from the first on. Texts that no messenger takes are only seen.
+// Observe sets the observer, before the first message is sent. Without a messenger, texts only go to it.
 func (s *Relay) Observe(o Observer) {
 	s.observer = &o
 	s.Phones = true

@@ -1,9 +1,9 @@
-// Package outbox tells passengers of their tickets, by e-mail and by texts to phones (decision
-// messages.sending).
+// Package outbox sends passengers e-mails and texts about their tickets (decision messages.sending).
 //
-// The ticket's line says what is to be sent, so that nothing is lost and nothing is sent that was not
-// committed; another line says how it ended. Package ledger remembers what is in between, and this package
-// sends it: at least once, after a crash maybe again, under the same id.
+// The line that changes a ticket names the messages to send, so that none is lost and none is sent of a
+// change that was not committed. Another line says that a message was sent or parked. Package ledger
+// remembers the messages between the two, and a [Relay] sends them: at least once, after a crash maybe again,
+// under the same id.
 package outbox
 
 import (
@@ -11,15 +11,16 @@ import (
 	"waybill/server/reach/outbound"
 )
 
-// Relay sends what is in the outbox.
+// Relay sends the messages of the outbox. Each goes to the mail server or the messenger by a lane of its
+// peer; without a mail server an e-mail becomes a file.
 type Relay struct {
 	*web.Core
 	mail      outbound.MailConfig // without Addr e-mails become files
-	mailer    *outbound.Mailer    // nil: they do
-	messenger *outbound.Peer      // nil: phones get nothing
-	observer  *Observer           // nil: nobody watches
+	mailer    *outbound.Mailer    // nil: e-mails become files
+	messenger *outbound.Peer      // nil: no texts are sent
+	observer  *Observer           // nil: there is none
 	tries     tries
-	filed     filed // what became files
+	filed     filed // e-mails that became files
 	sending   web.Loop
 	tidying   web.Loop // of old letters
 }

@@ -16,8 +16,8 @@ import (
 	"waybill/server/reach/outbound"
 )
 
-// Open makes known the messenger and the mail server that a configuration names. The secret is what the
-// messenger knows our calls by.
+// Open sets the messenger and the mail server that a configuration names. Calls to the messenger are signed
+// with the secret.
 func (s *Relay) Open(messengerURL string, mail outbound.MailConfig, secret []byte) (err error) {
 	s.mail = mail
 	if messengerURL != "" {
@@ -33,21 +33,21 @@ func (s *Relay) Open(messengerURL string, mail outbound.MailConfig, secret []byt
 const (
 	letterSuffix = ".eml"                 // of the files that e-mails become where there is no mail server
 	maxSending   = 8                      // messages at a time, to each peer
-	sentDelay    = 100 * time.Millisecond // in which those that were sent share a line
-	FirstRetry   = 30 * time.Second       // after a failure; then when as much time again has passed, at most
+	sentDelay    = 100 * time.Millisecond // for which messages that were sent wait to share a line
+	FirstRetry   = 30 * time.Second       // after a failure; later the wait doubles, up to maxRetry
 	maxRetry     = 4 * time.Hour
 	OutboxLife   = 72 * time.Hour // after which a message is parked
 )
 
-// lane is the messages to one peer, see [ledger.Message.Lane].
+// lane holds the messages to one peer, see [ledger.Message.Lane].
 type lane struct {
 	todo     ledger.Agenda
 	underWay int
-	// until when nothing is tried on a clock that stands still: its peer did not answer, and a request waits
+	// Until then nothing is tried on a clock that stands still: the peer did not answer, and a request waits.
 	rests time.Time
 }
 
-// due starts what is due, as far as the lane has places, and returns how long until there is more to start.
+// due starts the attempts that are due, as far as the lane has places, and returns the time until the next.
 func (l *lane) due(now time.Time, start func(id string)) time.Duration {
 	for len(l.todo) > 0 && l.underWay < maxSending {
 		if wait := l.todo[0].At.Sub(now); wait > 0 {
@@ -59,8 +59,8 @@ func (l *lane) due(now time.Time, start func(id string)) time.Duration {
 	return time.Hour
 }
 
-// Run sends messages while the server runs, several at a time to each peer. It ends once what is under way
-// when the server stops has ended.
+// Run sends messages while the server runs, several at a time to each peer. When the server stops it ends
+// after the attempts that are under way.
 func (s *Relay) Run() {
 	x := &sender{Relay: s, results: make(chan result)}
 	for s.Base.Err() == nil || x.underWay() > 0 {
@@ -90,17 +90,17 @@ func (s *Relay) Run() {
 	x.record()
 }
 
-// sender is the sending of messages under way. Only the goroutine of Run uses it.
+// sender holds the attempts of one Run. Only the goroutine of Run uses it.
 type sender struct {
 	*Relay
 	lanes   [ledger.Lanes]lane
 	known   uint64            // how many of the messages that have come into the outbox the lanes have
 	results chan result       // of the attempts under way
-	sent    []*ledger.Message // or overtaken, and not journalled yet
-	flush   <-chan time.Time  // when these are journalled; nil while there are none
+	sent    []*ledger.Message // and overtaken ones, not journalled yet
+	flush   <-chan time.Time  // when sent is journalled; nil while it is empty
 }
 
-// underWay returns how many attempts are.
+// underWay returns how many attempts are under way.
 func (x *sender) underWay() int {
 	n := 0
 	for i := range x.lanes {
@@ -109,7 +109,7 @@ func (x *sender) underWay() int {
 	return n
 }
 
-// take takes what has come into the outbox, and returns the instant.
+// take adds the new messages of the outbox to the lanes, and returns the instant.
 func (x *sender) take() (now time.Time, err error) {
 	err = x.Store.View(func(st ledger.State, at time.Time) {
 		var list []*ledger.Message
@@ -122,7 +122,7 @@ func (x *sender) take() (now time.Time, err error) {
 	return now, err
 }
 
-// start starts the attempts that are due, and returns how long it is until the next one is.
+// start starts the attempts that are due, and returns the time until the next.
 func (x *sender) start(now time.Time) time.Duration {
 	wait := time.Hour
 	for i := range x.lanes {
@@ -140,7 +140,7 @@ func (x *sender) start(now time.Time) time.Duration {
 	return wait
 }
 
-// sendDue tries what is due, one message after the other, and journals what came of it.
+// sendDue tries the messages that are due, one after the other, and journals the results.
 func (x *sender) sendDue() error {
 	for x.underWay() > 0 {
 		x.ended(<-x.results)
@@ -163,7 +163,7 @@ func (x *sender) sendDue() error {
 	return nil
 }
 
-// ended takes in what came of an attempt.
+// ended takes the result of an attempt.
 func (x *sender) ended(r result) {
 	x.lanes[r.lane].underWay--
 	switch {
@@ -177,14 +177,14 @@ func (x *sender) ended(r result) {
 	}
 }
 
-// secure makes the letters among what was sent durable: that they were sent is only journalled then. Those of
-// which that is not known are tried again.
+// secure makes the letters among the sent messages durable, before a line says that they were sent. Letters
+// that may not be durable are tried again.
 func (x *sender) secure() {
 	lost, err := x.filed.sync(x.Config.FS, x.sent)
 	if err == nil {
 		return
 	}
-	now, _ := x.Now() // of a store that has failed nothing is tried again
+	now, _ := x.Now() // after the store has failed, nothing is tried again
 	x.sent = slices.DeleteFunc(x.sent, func(m *ledger.Message) bool {
 		if !lost[m.ID] {
 			return false
@@ -197,7 +197,7 @@ func (x *sender) secure() {
 	})
 }
 
-// record journals what was sent. Where that fails, as on a full disk, it is tried again.
+// record journals the messages that were sent. If that fails, as on a full disk, it is tried again.
 func (x *sender) record() {
 	x.flush = nil
 	x.secure()
@@ -208,8 +208,8 @@ func (x *sender) record() {
 	x.flush = time.After(time.Second)
 }
 
-// overtaken reports whether a ticket is no more what a message says of it: a passenger whose ticket was
-// refunded while the mail server was down is not told afterwards that it is paid.
+// overtaken reports whether a message is no longer true of its ticket. A ticket that was refunded while the
+// mail server was down gets no letter that it is paid.
 func overtaken(m *ledger.Message, t *booking.Ticket) bool {
 	switch m.Action {
 	case booking.Book:
@@ -222,14 +222,15 @@ func overtaken(m *ledger.Message, t *booking.Ticket) bool {
 	return false
 }
 
-// result is what came of trying a message: it was sent or overtaken, or is to be tried again, or neither.
+// result is the result of an attempt: sent is the message if it was sent or overtaken, again says when it is
+// tried again. A message that is parked or forgotten has neither.
 type result struct {
 	lane  int
 	sent  *ledger.Message
 	again ledger.Due
 }
 
-// deliver tries a message. What is parked is journalled at once.
+// deliver tries a message. It journals at once that one is parked.
 func (s *Relay) deliver(id string) result {
 	var m *ledger.Message
 	var b *booking.Booking
@@ -260,13 +261,13 @@ func (s *Relay) deliver(id string) result {
 		return result{sent: m}
 	}
 	if s.Base.Err() != nil {
-		return result{} // it was broken off
+		return result{} // the stop has broken it off
 	}
 	s.Counts.Failed[m.Lane()].Add(1)
 	return s.failed(m, now, err)
 }
 
-// sendObserved sends a message, and has the observer see it where there is one.
+// sendObserved sends a message, and calls the observer if there is one.
 func (s *Relay) sendObserved(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
 	if s.observer == nil {
 		return s.sendMessage(m, b, t)
@@ -281,7 +282,7 @@ func (s *Relay) sendObserved(m *ledger.Message, b *booking.Booking, t *booking.T
 	return err
 }
 
-// sentAs returns as what a message is sent.
+// sentAs returns whether a message is sent as mail, text or file.
 func (s *Relay) sentAs(m *ledger.Message) web.SentAs {
 	switch {
 	case strings.HasPrefix(m.To, booking.ToPhone):
@@ -292,8 +293,8 @@ func (s *Relay) sentAs(m *ledger.Message) web.SentAs {
 	return web.SentAsMail
 }
 
-// failed decides what becomes of a message that could not be sent: it is parked where the peer refused it or
-// it has grown too old, and else tried again after as much time as has passed since, within bounds.
+// failed parks a message that could not be sent if the peer has refused it or it is too old. Any other is
+// tried again after as much time as has passed since it was written, within bounds.
 func (s *Relay) failed(m *ledger.Message, now time.Time, err error) result {
 	age := now.Sub(m.At)
 	if errors.Is(err, outbound.ErrRefused) || age >= OutboxLife {
@@ -303,12 +304,12 @@ func (s *Relay) failed(m *ledger.Message, now time.Time, err error) result {
 			s.tries.forget(m.ID)
 			return result{}
 		}
-		// That could not be journalled: it is tried again like any other.
+		// The line could not be written: the message is tried again like any other.
 	} else {
 		s.Log.Info("a message could not be sent; it is tried again", "message", m.ID, "err", err)
 	}
 	wait := min(max(age, FirstRetry), maxRetry)
-	// A tenth more or less, so that what failed together does not come back together.
+	// A tenth more or less, so that messages that failed together are not tried again together.
 	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(m.ID)))%200-100)
 	next := now.Add(min(wait, max(OutboxLife-age, FirstRetry)))
 	s.tries.failed(m.ID, err, next)
@@ -326,8 +327,8 @@ func (s *Relay) park(e *ledger.MessageParked) error {
 	return err
 }
 
-// recordSent journals that messages were sent. Of those whose passengers were forgotten meanwhile nothing may
-// stay.
+// recordSent journals that messages were sent. If passengers were forgotten meanwhile, it removes their
+// letters.
 func (s *Relay) recordSent(list []*ledger.Message) error {
 	if len(list) == 0 {
 		return nil

@@ -9,13 +9,13 @@ import (
 	"waybill/server/ledger"
 )
 
-// tries is what is known of the attempts to send messages that wait, until a restart.
+// tries remembers, until a restart, the attempts to send messages that wait.
 type tries struct {
 	mu   sync.Mutex
 	byID map[string]tried
 }
 
-// tried is what became of a message so far.
+// tried holds the attempts of one message.
 type tried struct {
 	attempts int
 	err      error     // of the last
@@ -32,14 +32,14 @@ func (t *tries) failed(id string, err error, next time.Time) {
 	t.byID[id] = tried{t.byID[id].attempts + 1, err, next}
 }
 
-// forget drops what is known of a message that is sent, or not tried any more.
+// forget drops a message that was sent, or is not tried any more.
 func (t *tries) forget(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.byID, id)
 }
 
-// Why says in words why a message waits.
+// Why returns in words why a message waits.
 func (s *Relay) Why(m *ledger.Message) string {
 	s.tries.mu.Lock()
 	known, ok := s.tries.byID[m.ID]

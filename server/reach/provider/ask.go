@@ -12,8 +12,8 @@ import (
 	"waybill/server/reach/outbound"
 )
 
-// Open makes known the provider that a configuration names; "" is none, and leaves Confirm as it is. The
-// secret is what the provider knows our calls by.
+// Open sets the provider that a configuration names; "" is none, and leaves Confirm as it is. Calls are
+// signed with the secret.
 func (s *Confirmer) Open(url string, secret []byte) error {
 	if url == "" {
 		return nil

@@ -15,22 +15,21 @@ import (
 	"waybill/store/live"
 )
 
-// What the provider is asked, and what becomes of its answers. A ticket is first marked as asked, by a
-// durable line; it stays so until an answer is kept. Nothing but an answer ends that: neither a start
-// without a provider, nor a verb that opens the directory, nor a disk that has no room for the answer just
-// then.
+// How the provider is asked, and its answers are kept. A durable line first marks a ticket as asked; the mark
+// stays until an answer is kept. Nothing else ends it: no start without a provider, no verb that opens the
+// directory, no disk without room for the answer.
 
 // maxConfirming is how many tickets of one request are confirmed at a time.
 const maxConfirming = 16
 
-// ConfirmAll asks the provider about each ticket, all at a time, and commits each answer by itself: tickets
-// that are not confirmed do not undo the others.
+// ConfirmAll asks the provider about several tickets at a time, and journals each answer by itself: a ticket
+// that is not confirmed undoes none of the others.
 func (s *Confirmer) ConfirmAll(ctx context.Context, asked []Confirmation) (last uint64, err error) {
 	answers := make([]verdict, len(asked))
 	var wg sync.WaitGroup
 	atATime := maxConfirming
 	if s.Still.Load() {
-		atATime = 1 // whose answer comes first is no matter of chance
+		atATime = 1 // the order of the answers must not depend on chance
 	}
 	room := make(chan struct{}, atATime)
 	for i, c := range asked {
@@ -56,15 +55,15 @@ func (s *Confirmer) ConfirmAll(ctx context.Context, asked []Confirmation) (last 
 	return last, err
 }
 
-// verdict is what the provider said of a ticket, and the line that keeps it.
+// verdict is the provider's answer about a ticket, with the line that keeps it.
 type verdict struct {
 	refusal error // nil: it confirmed
 	seq     uint64
-	err     error // it could not be kept
+	err     error // the answer could not be kept
 }
 
-// ask asks about one ticket, once there is a place for a call. Without a place in time nobody is asked, which
-// is an answer that decides nothing.
+// ask asks about one ticket as soon as there is a place for a call. If there is none in time, the error of
+// ctx decides nothing about the ticket.
 func (s *Confirmer) ask(ctx context.Context, c Confirmation) error {
 	select {
 	case s.asking <- struct{}{}:
@@ -75,7 +74,7 @@ func (s *Confirmer) ask(ctx context.Context, c Confirmation) error {
 	}
 }
 
-// confirmOne asks about one ticket and commits the answer.
+// confirmOne asks about one ticket, and journals the answer.
 func (s *Confirmer) confirmOne(ctx context.Context, c Confirmation) verdict {
 	refusal := s.ask(ctx, c)
 	said := booking.Confirm
@@ -83,7 +82,7 @@ func (s *Confirmer) confirmOne(ctx context.Context, c Confirmation) verdict {
 	case refusal == nil:
 	case errors.Is(refusal, outbound.ErrRefused):
 		said = booking.Refuse
-	case s.Base.Err() != nil: // it was broken off: the next start asks again
+	case s.Base.Err() != nil: // the stop has broken it off: the next start asks again
 		return verdict{refusal: refusal, err: web.ErrUnavailable}
 	default:
 		said = booking.Silence
@@ -95,8 +94,9 @@ func (s *Confirmer) confirmOne(ctx context.Context, c Confirmation) verdict {
 	return verdict{refusal, seq, err}
 }
 
-// Answer returns the lines that say what was answered about a ticket: by the provider, or in its place by
-// somebody, with a reason. The error is that it was not asked about, or was answered. Store.Update calls it.
+// Answer returns the lines of an answer about a ticket: the provider's, or that of an operator in its place,
+// with a reason. It returns an error if nobody has asked about the ticket, or an answer is kept already. It
+// is called within Store.Update.
 func (s *Confirmer) Answer(st ledger.State, now time.Time, ticket booking.ID, said booking.Verdict,
 	reason string, by *ledger.By) ([]ledger.Entry, error) {
 	e, err := st.Bookings.Answer(ticket, said, reason, s.Phones)
@@ -120,8 +120,8 @@ func (s *Confirmer) Answer(st ledger.State, now time.Time, ticket booking.ID, sa
 	return entries, nil
 }
 
-// keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the
-// background: the answer will not come again.
+// keepAnswer journals an answer. On a full disk it waits for room until ctx is over, and then goes on in the
+// background, as the provider does not repeat its answer.
 func (s *Confirmer) keepAnswer(ctx context.Context, ticket booking.ID,
 	said booking.Verdict) (seq uint64, err error) {
 	defer web.Wake(s.Outgoing)

@@ -11,24 +11,24 @@ import (
 	"waybill/server/reach/outbound"
 )
 
-// What a crash has left in doubt: the provider was asked about a ticket, and its answer was not kept. Nobody
-// waits for it any more: no client is told, so that the ticket must not be let go as after a client's request
-// that got no answer.
+// Tickets that a crash has left in doubt: the provider was asked about them, and its answer was not kept. No
+// client waits for it any more. So the mark is not taken off after a time without an answer, as it is while a
+// client waits.
 
 const (
-	askAgainAfter = 30 * time.Second // at first; then when twice as long has passed
+	askAgainAfter = 30 * time.Second // at first; then each time after twice as long
 	askAgainMost  = 5 * time.Minute
 )
 
 // doubtful is a question that is asked again until it is answered.
 type doubtful struct {
 	Confirmation
-	due   time.Time     // when it is asked again; zero is at once
+	due   time.Time     // when it is asked again; zero: at once
 	pause time.Duration // after the next time without an answer
 }
 
-// FindDoubtful notes every ticket whose answer a crash has swallowed, for [Confirmer.RunDoubtful]. A server
-// without a provider has nobody to ask: what was asked stays so, and the log says how to go on.
+// FindDoubtful finds each ticket whose answer was lost in a crash, for [Confirmer.RunDoubtful]. A server
+// without a provider has nobody to ask: its tickets stay marked, and the log says how to go on.
 func (s *Confirmer) FindDoubtful() {
 	var list []*doubtful
 	s.Store.View(func(st ledger.State, _ time.Time) {
@@ -54,7 +54,7 @@ func (s *Confirmer) RunDoubtful() {
 	for s.Base.Err() == nil && (len(s.doubtful) > 0 || s.Config.TestClock) {
 		wait := time.Hour
 		if !s.Still.Load() {
-			wait = s.askDue(web.MaxAsking / 2) // the other places are for those who pay now
+			wait = s.askDue(web.MaxAsking / 2) // the other places are for requests of now
 		}
 		select {
 		case <-s.Base.Done():
@@ -66,7 +66,7 @@ func (s *Confirmer) RunDoubtful() {
 	}
 }
 
-// askDue asks what is due, so many at a time, and returns how long it is until there is more to ask.
+// askDue asks the questions that are due, so many at a time, and returns the time until the next.
 func (s *Confirmer) askDue(atATime int) (wait time.Duration) {
 	now, err := s.Now()
 	if err != nil {

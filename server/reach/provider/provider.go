@@ -1,5 +1,6 @@
-// Package provider asks the carrier's provider to confirm tickets, and keeps what it says (decision
-// provider.asked).
+// Package provider asks the carrier's provider to confirm tickets, and journals its answers (decision
+// provider.asked). A [Confirmer] asks while a client waits, and asks again about tickets whose answers a
+// crash has lost.
 package provider
 
 import (
@@ -10,7 +11,7 @@ import (
 	"waybill/server/frame/web"
 )
 
-// Confirmer asks the provider.
+// Confirmer asks the provider about tickets, and journals the answers.
 type Confirmer struct {
 	*web.Core
 	Confirm Confirm       // nil: there is no provider, and tickets are confirmed at once
@@ -22,11 +23,11 @@ type Confirmer struct {
 	resources *resource.Writer
 }
 
-// Confirm asks the provider to confirm a ticket; its error is a refusal where it wraps outbound.ErrRefused.
-// It is called at least once for each ticket, with the same Key for the same question, also after a crash.
+// Confirm asks the provider to confirm a ticket; its error is a refusal if it wraps outbound.ErrRefused. It
+// is called at least once for each ticket, with the same Key for the same question, also after a crash.
 type Confirm func(context.Context, Confirmation) error
 
-// Confirmation is what the provider is asked.
+// Confirmation is one question to the provider.
 type Confirmation struct {
 	Key             string // the idempotency id
 	Action          booking.Action

@@ -3,19 +3,19 @@ package provider
 import "context"
 
 // A StandIn answers for one request in the provider's place, as a test bench has it (decision bench.faults).
-// otherwise is what would have answered.
+// otherwise is the provider that would have answered.
 type StandIn func(ctx context.Context, c Confirmation, otherwise Confirm) error
 
-// standInKey is what a stand-in is known by in a request's context.
+// standInKey is the key of a stand-in in a request's context.
 type standInKey struct{}
 
-// WithStandIn returns a context whose request a stand-in answers.
+// WithStandIn returns a context in which a stand-in answers instead of the provider.
 func WithStandIn(ctx context.Context, stand StandIn) context.Context {
 	return context.WithValue(ctx, standInKey{}, stand)
 }
 
-// For returns who is asked about the tickets of a request; nil is nobody. Only a server with a test clock
-// looks for a stand-in.
+// For returns the function that asks about the tickets of a request; nil if there is no provider. Only a
+// server with a test clock looks for a stand-in.
 func (s *Confirmer) For(ctx context.Context) Confirm {
 	if !s.Config.TestClock {
 		return s.Confirm
