@@ -1,10 +1,9 @@
-// Package outbound is what leaves the process: signed HTTP calls ([Peer]) and e-mail ([Mailer]), of whatever
-// content.
+// Package outbound sends signed HTTP calls ([Peer]) and e-mail ([Mailer]), whatever they contain.
 //
-// One call is one attempt; nothing is kept, asked again or logged here. After an error that does not wrap
-// [ErrRefused] the peer may have what was sent, or not, and can be asked again with the same id. Errors say
-// the step and the code of the answer, not what was sent, nor what the peer said, which may quote it: errors
-// end in logs.
+// One call is one attempt; nothing is kept, repeated or logged here. After an error that does not wrap
+// [ErrRefused] the peer may have the message or not, and the caller can send it again with the same id. An
+// error names the step and the code of the answer. It quotes neither the message nor the peer, which may
+// quote the message: errors end in logs.
 package outbound
 
 import (
@@ -35,7 +34,7 @@ import (
 )
 
 // ErrRefused is wrapped by errors where the peer said no for good (HTTP 4xx but 408, 425 and 429; SMTP 5yz):
-// asking again is no use. Any other error may pass.
+// another attempt is of no use. Any other error may pass.
 var ErrRefused = errors.New("refused for good")
 
 const (
@@ -45,7 +44,7 @@ const (
 	idleTimeout = 4 * time.Second
 	maxIdle     = 16        // connections to a peer that wait
 	maxAnswer   = 64 << 10  // bytes of an answer's body, and of its header
-	maxSaid     = 256 << 10 // bytes that a mail server may say in one delivery
+	maxSaid     = 256 << 10 // bytes that a mail server may send in one delivery
 	needsAuth   = 530       // the reply to what may only follow AUTH, or STARTTLS
 )
 
@@ -62,12 +61,11 @@ func NewPeer(address string, secret []byte, timeout time.Duration) (*Peer, error
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 		strings.Contains(address, "#") {
-		// The address is not shown: a password may be what is wrong in it.
+		// The address is not shown: a password in it may be the mistake.
 		return nil, errors.New("outbound: address: must be an absolute http or https URL with a host, " +
 			"without user and fragment")
 	}
-	// No Proxy: what the environment says must not lead a call elsewhere. A transport by itself follows no
-	// redirects.
+	// No Proxy: the environment must not lead a call elsewhere. A transport by itself follows no redirects.
 	transport := &http.Transport{
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
@@ -78,7 +76,7 @@ func NewPeer(address string, secret []byte, timeout time.Duration) (*Peer, error
 	return &Peer{u, bytes.Clone(secret), cmp.Or(timeout, postTimeout), transport}, nil
 }
 
-// Post posts body (JSON) once. By the id the peer knows a call that it has had before.
+// Post posts body (JSON) once. The id lets the peer recognize a call that it has had before.
 func (p *Peer) Post(ctx context.Context, id string, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -148,7 +146,7 @@ func NewMailer(cfg MailConfig) (*Mailer, error) {
 	case cfg.TLS == "" && n == 465:
 		cfg.TLS = "implicit"
 	case cfg.TLS == "" && secret:
-		cfg.TLS = "starttls" // else whoever stands between takes the offer away and reads the password
+		cfg.TLS = "starttls" // else somebody in between can take the offer away and read the password
 	}
 	cfg.Timeout = cmp.Or(cfg.Timeout, mailTimeout)
 	return &Mailer{cfg, host}, nil
@@ -161,8 +159,8 @@ func bare(s string) bool {
 }
 
 // Send delivers a message, as [Message] gives it, to one recipient over a connection of its own. The answer
-// after its last line decides. A no before MAIL, or 530, is about us and may pass. What is no bare address is
-// refused unasked.
+// after its last line decides. A refusal before MAIL, or 530, is about the sender and may pass. A recipient
+// that is no bare address is refused without a connection.
 func (m *Mailer) Send(ctx context.Context, to string, message []byte) error {
 	if !bare(to) {
 		return fmt.Errorf("outbound: mail: recipient: not a bare e-mail address: %w", ErrRefused)
@@ -174,7 +172,7 @@ func (m *Mailer) Send(ctx context.Context, to string, message []byte) error {
 		return failed(ctx, "mail: connect", 0, false, err)
 	}
 	defer conn.Close()
-	// When the time is over, or the caller gives up, so does the connection.
+	// The connection ends with the time, or when the caller gives up.
 	defer context.AfterFunc(ctx, func() {
 		conn.SetDeadline(time.Unix(1, 0))
 	})()
@@ -192,14 +190,14 @@ func (m *Mailer) Send(ctx context.Context, to string, message []byte) error {
 				reply.Code != needsAuth, nil)
 		}
 	}
-	c.Quit() // the message is delivered, whatever comes of it
+	c.Quit() // the message is delivered, whatever the answer
 	return nil
 }
 
 // mailStep is one step of a delivery.
 type mailStep struct {
 	name  string
-	final bool // 5yz is about the message, and not about us
+	final bool // 5yz is about the message, not about the sender
 	take  func() error
 }
 
@@ -257,7 +255,7 @@ func begin(c *smtp.Client, from, to string) error {
 	return c.Mail(from)
 }
 
-// limitedConn is a connection of which only so much is read: net/smtp has no limit of its own.
+// limitedConn is a connection of which at most so many bytes are read: net/smtp has no limit of its own.
 type limitedConn struct {
 	net.Conn
 	io.Reader
@@ -271,7 +269,7 @@ func domain(address string) string {
 	return address[strings.LastIndexByte(address, '@')+1:]
 }
 
-// Attachment is a file that an e-mail carries.
+// Attachment is a file in an e-mail.
 type Attachment struct {
 	Name string // plain ASCII
 	Type string // as text/html; charset=utf-8
@@ -279,7 +277,7 @@ type Attachment struct {
 }
 
 // Message returns an e-mail (RFC 5322), sent at an instant: of plain text, or with attachments of that and of
-// them (RFC 2046). The same input gives the same bytes, so that who gets it twice sees that by its
+// them (RFC 2046). The same input gives the same bytes, so that a reader who gets it twice sees the same
 // Message-ID. No input adds a header.
 func Message(from, to, subject, text, id string, at time.Time, attached ...Attachment) []byte {
 	value := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace
@@ -314,11 +312,10 @@ func Message(from, to, subject, text, id string, at time.Time, attached ...Attac
 	return b.Bytes()
 }
 
-// deliveryDate is the field that says when an e-mail became a file.
+// deliveryDate is the field with the instant at which an e-mail became a file.
 const deliveryDate = "Delivery-Date"
 
-// Delivered returns an e-mail that becomes a file at an instant, and says so: in whole seconds, and never
-// before it.
+// Delivered returns an e-mail with the instant at which it becomes a file, rounded up to whole seconds.
 func Delivered(letter []byte, at time.Time) []byte {
 	at = at.Add(time.Second - 1).Truncate(time.Second)
 	var b bytes.Buffer
@@ -345,7 +342,7 @@ func writeBase64(b *bytes.Buffer, file []byte) {
 
 const maxHeaderLine = 76 // characters of a header's line (RFC 2047, 2)
 
-// writeField writes a field of the header that has no place to break but before its value.
+// writeField writes a field of the header, which can only be broken before its value.
 func writeField(b *bytes.Buffer, name, value string) {
 	if len(name)+len(": ")+len(value) > maxHeaderLine {
 		name += ":\r\n"
@@ -379,8 +376,8 @@ func writeSubject(b *bytes.Buffer, subject string) {
 	}
 }
 
-// wordEnd returns how many bytes of a text an encoded word takes that has room for so many: no word ends
-// within a character.
+// wordEnd returns how many bytes of a text an encoded word with room for so many takes: no word ends within a
+// character.
 func wordEnd(text string, most int) int {
 	if len(text) <= most {
 		return len(text)
@@ -391,8 +388,8 @@ func wordEnd(text string, most int) int {
 	return most
 }
 
-// failed is the error of a step: with the code of an answer, or, without one (0), of what befell the
-// connection. Other errors are not shown: net/http and net/smtp quote what they cannot read.
+// failed is the error of a step, with the code of the answer, or (0) with the error of the connection. Other
+// errors are not shown: net/http and net/smtp quote what they cannot read.
 func failed(ctx context.Context, step string, code int, refused bool, err error) error {
 	network, broken := errors.AsType[*net.OpError](err)
 	certificate, untrusted := errors.AsType[*tls.CertificateVerificationError](err)

@@ -16,10 +16,10 @@ import (
 type Letter struct {
 	To, Subject, Date string
 	Text              string
-	Attached          []string // the names of what it carries
+	Attached          []string // the names of its attachments
 }
 
-// ReadMessage reads an e-mail, as Message writes it: for those who want to see what was sent.
+// ReadMessage reads an e-mail that Message has written, to show what was sent.
 func ReadMessage(from io.Reader) (*Letter, error) {
 	m, err := mail.ReadMessage(from)
 	if err != nil {
@@ -37,8 +37,8 @@ func ReadMessage(from io.Reader) (*Letter, error) {
 	return l, l.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body)
 }
 
-// DeliveredAt returns when an e-mail became a file; of one that does not say it, as versions before wrote
-// them, its date.
+// DeliveredAt returns the instant at which an e-mail became a file. An e-mail of an earlier version does not
+// have it; then it returns the date.
 func DeliveredAt(from io.Reader) (time.Time, error) {
 	m, err := mail.ReadMessage(from)
 	if err != nil {
@@ -47,7 +47,7 @@ func DeliveredAt(from io.Reader) (time.Time, error) {
 	return mail.ParseDate(cmp.Or(m.Header.Get(deliveryDate), m.Header.Get("Date")))
 }
 
-// read reads a part that is shown, or all parts that it has.
+// read reads a part that is shown, or all parts of one that has parts.
 func (l *Letter) read(kind, encoding string, body io.Reader) error {
 	media, about, err := mime.ParseMediaType(kind)
 	if err != nil {
@@ -67,10 +67,10 @@ func (l *Letter) read(kind, encoding string, body io.Reader) error {
 	return err
 }
 
-// readParts reads the parts of an e-mail; of those that it carries only the names.
+// readParts reads the parts of an e-mail, but only the names of its attachments.
 func (l *Letter) readParts(parts *multipart.Reader) error {
 	for {
-		p, err := parts.NextPart() // which undoes quoted-printable
+		p, err := parts.NextPart() // it decodes quoted-printable
 		if err == io.EOF {
 			return nil
 		}

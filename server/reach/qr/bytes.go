@@ -1,6 +1,6 @@
 package qr
 
-// version says how the bytes of a version, at level M, are laid out.
+// version is the layout of the bytes of a version, at level M.
 type version struct {
 	check     int    // bytes of error correction in each block
 	blocks    [2]int // how many blocks there are, the shorter ones first
@@ -40,7 +40,7 @@ func (v *version) capacity(number int) int {
 	return (8*v.room() - 4 - lengthBits(number)) / 8
 }
 
-// data returns the bytes of a text: the mode, the length, the text, an end, and what fills up the room.
+// data returns the bytes of a text: the mode, the length, the text, an end, and filler.
 func (v *version) data(number int, text string) []byte {
 	const byteMode = 0b0100
 	var bits []bool

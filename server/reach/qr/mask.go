@@ -1,6 +1,6 @@
 package qr
 
-// masks say of each module whether it is turned around.
+// masks report whether a module is inverted.
 var masks = [8]func(row, column int) bool{
 	func(r, c int) bool { return (r+c)%2 == 0 },
 	func(r, c int) bool { return r%2 == 0 },
@@ -27,7 +27,7 @@ func (c *Code) mask() {
 	c.turn(best)
 }
 
-// turn turns the modules of a mask around, and names it.
+// turn inverts the modules of a mask, and draws its number.
 func (c *Code) turn(mask int) {
 	for row := range c.size {
 		for column := range c.size {
@@ -39,8 +39,8 @@ func (c *Code) turn(mask int) {
 	c.format(mask)
 }
 
-// penalty says how hard the code is to read, by the four rules of the standard: modules in a row that are
-// alike, squares of four, what looks like a finder, and more dark than light or less.
+// penalty measures how hard the code is to read, by the four rules of the standard: modules in a row that are
+// alike, squares of four, patterns that look like a finder, and more dark than light modules or fewer.
 func (c *Code) penalty() (sum int) {
 	dark := 0
 	for a := range c.size {

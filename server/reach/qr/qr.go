@@ -1,13 +1,13 @@
 // Package qr draws QR codes (ISO/IEC 18004): texts of up to 213 bytes, in byte mode, with error correction of
-// level M, which reads with 15 % of it spoilt.
+// level M: a code can be read with 15 % of it spoilt.
 //
 //	code, err := qr.Encode("WB1.…")
 //	svg := code.SVG("Ticket, seat 12")
 //
 // A code is a square of modules, dark or light. Fixed patterns tell a reader where it is and how it lies; the
-// rest holds the text and its error correction, of which a mask turns every module of a pattern around so
-// that no large areas are alike. Encode tries the eight masks and takes the one that the standard's rules
-// find best.
+// rest holds the text and its error correction. A mask inverts the modules of a pattern among these, so that
+// no large areas are alike. Encode tries the eight masks and takes the one that the standard's rules find
+// best.
 package qr
 
 import (
@@ -19,11 +19,11 @@ import (
 type Code struct {
 	size   int
 	dark   [][]bool // by row and column
-	fixed  [][]bool // what no data and no mask may change
+	fixed  [][]bool // modules that no data and no mask may change
 	number int      // the version: 1 has 21 modules on a side, each after it 4 more
 }
 
-// Encode makes the code of a text. The error is of one that is too long.
+// Encode makes the code of a text. It returns an error if the text is too long.
 func Encode(text string) (*Code, error) {
 	for number := range versions {
 		v := &versions[number]
@@ -50,8 +50,8 @@ func (c *Code) Dark(row, column int) bool { return c.dark[row][column] }
 // quiet is how many light modules there must be around a code.
 const quiet = 4
 
-// SVG draws the code as an image with a title, which says what it is for those who do not see it. The title
-// is escaped by the caller.
+// SVG draws the code as an image with a title for people who do not see it. The title is escaped by the
+// caller.
 func (c *Code) SVG(title string) string {
 	var path strings.Builder
 	for row := range c.size {
@@ -104,7 +104,7 @@ func newCode(number int) *Code {
 	return c
 }
 
-// fix sets a module that nothing changes any more.
+// fix sets a module for good.
 func (c *Code) fix(row, column int, dark bool) {
 	c.dark[row][column] = dark
 	c.fixed[row][column] = true

@@ -24,7 +24,7 @@ func WriteCalendar(out io.Writer, t *booking.Ticket, now time.Time) error {
 		writeLine(&b, "BEGIN:VEVENT")
 		writeLine(&b, fmt.Sprintf("UID:%s.%d@waybill", t.ID, i+1))
 		writeLine(&b, "DTSTAMP:"+stamp(now))
-		// A calendar takes an entry for a newer one by this alone (RFC 5545, 3.8.7.4).
+		// Only by this does a calendar see that an entry is newer (RFC 5545, 3.8.7.4).
 		writeLine(&b, fmt.Sprintf("SEQUENCE:%d", now.Unix()))
 		writeLine(&b, "DTSTART:"+stamp(l.Run.Dep(l.From)))
 		writeLine(&b, "DTEND:"+stamp(l.Run.Arr(l.To)))
@@ -53,7 +53,7 @@ func WriteCalendar(out io.Writer, t *booking.Ticket, now time.Time) error {
 // stamp returns an instant as calendars have it.
 func stamp(at time.Time) string { return at.UTC().Format("20060102T150405Z") }
 
-// escape returns a text as a value may hold it: what is not seen is left out.
+// escape returns a text as a value may hold it, without carriage returns.
 var escaper = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`, "\r", "")
 
 func escape(text string) string { return escaper.Replace(text) }

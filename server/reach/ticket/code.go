@@ -1,12 +1,12 @@
-// Package ticket makes the papers of a ticket (decision ticket.document): a page to print, with a code for
-// each ride that whoever has the carrier's public key can check without a network, and an entry for a
-// calendar.
+// Package ticket makes the papers of a ticket (decision ticket.document): a page to print, and an entry for a
+// calendar. The page has a code for each ride, which an inspector with the carrier's public key can check
+// without a network.
 //
 //	code := ticket.NewCode(t.ID, &leg).Sign(key)   // WB1.…
 //	what, err := ticket.Check(public, code)        // anywhere else, also years later
 //
-// A code says what it is good for, and who vouches for that; it does not say whether the ticket was refunded
-// since. That only the directory knows: its manifest of the run lists who may travel.
+// A code names the ride that it is good for, and is signed. It does not say whether the ticket was refunded
+// since: only the directory knows that, and its manifest of the run lists the passengers.
 package ticket
 
 import (
@@ -24,7 +24,7 @@ import (
 	"waybill/schedule"
 )
 
-// Code is what a ticket's code says of one ride.
+// Code is the content of a ticket's code for one ride.
 type Code struct {
 	Ticket    booking.ID
 	Departure time.Time // to the minute
@@ -41,7 +41,7 @@ const (
 	codeBytes = 32
 )
 
-// RunOf returns what stands for a run in a code: the first bytes of SHA-256 of its trip and its date.
+// RunOf returns the bytes that stand for a run in a code: the first of SHA-256 of its trip and its date.
 func RunOf(run booking.RunName) [6]byte {
 	sum := sha256.Sum256([]byte(run.Trip + " " + run.Day.String()))
 	return [6]byte(sum[:6])
@@ -59,7 +59,7 @@ func NewCode(id booking.ID, l *booking.Leg) Code {
 	}
 }
 
-// bytes returns what is signed, without its context.
+// bytes returns the bytes that are signed, without the context.
 func (c Code) bytes() []byte {
 	b := slices.Clone(c.Ticket[:])
 	b = binary.BigEndian.AppendUint32(b, uint32(c.Departure.Unix()/60))
@@ -76,19 +76,19 @@ func (c Code) Sign(key ed25519.PrivateKey) string {
 	return Prefix + base64.RawURLEncoding.EncodeToString(append(b, signature...))
 }
 
-// ErrNotGenuine is of a code that the key has not signed.
+// ErrNotGenuine is returned for a code that the key has not signed.
 var ErrNotGenuine = errors.New(
 	"it is not signed with this key: somebody else made it, or changed it",
 )
 
-// Check reads the text of a code, and reports whether the key's owner has signed it. Its error says what is
-// wrong.
+// Check reads the text of a code, and reports whether the key's owner has signed it. The error says what is
+// wrong with the code.
 func Check(public ed25519.PublicKey, text string) (c Code, err error) {
 	coded, found := strings.CutPrefix(text, Prefix)
 	if !found {
 		return c, fmt.Errorf("it does not begin with %s", Prefix)
 	}
-	// A text that decodes to the same is another code all the same: there is one for each ride.
+	// Another text that decodes to the same bytes is refused: a ride has one code.
 	b, err := base64.RawURLEncoding.Strict().DecodeString(coded)
 	switch {
 	case err != nil || strings.ContainsAny(coded, "\r\n"):
@@ -116,7 +116,7 @@ func Check(public ed25519.PublicKey, text string) (c Code, err error) {
 // IsOf reports whether a code is of a run.
 func (c Code) IsOf(run booking.RunName) bool { return c.Run == RunOf(run) }
 
-// String says what a code is good for.
+// String returns in words the ride that a code is good for.
 func (c Code) String() string {
 	return fmt.Sprintf(
 		"ticket %s, seat %d, leaves %s, from stop %d to stop %d of the run %x",
@@ -129,7 +129,7 @@ func (c Code) String() string {
 	)
 }
 
-// codesOf returns the codes of a ticket's rides; none of one that is not good for travelling.
+// codesOf returns the codes of a ticket's rides; none if the ticket is not good for travelling.
 func codesOf(t *booking.Ticket, key ed25519.PrivateKey) (codes []string) {
 	if t.Phase != booking.Paid && t.Phase != booking.Booked {
 		return nil
@@ -140,5 +140,5 @@ func codesOf(t *booking.Ticket, key ed25519.PrivateKey) (codes []string) {
 	return codes
 }
 
-// dayOf returns a day in words of a paper.
+// dayOf returns a day as papers show it.
 func dayOf(d schedule.Day) string { return d.Date().Format("Monday, 2 January 2006") }

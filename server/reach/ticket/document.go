@@ -17,7 +17,7 @@ import (
 	"waybill/server/reach/qr"
 )
 
-// document is a ticket as it is printed: all texts are made.
+// document holds the texts of a ticket as it is printed.
 type document struct {
 	Title     string
 	Standing  string // "Paid", or why it is not good for travelling
@@ -42,7 +42,8 @@ type ride struct {
 	Text                   string        // of the code
 }
 
-// carrier is who runs a bus, with what a ticket over a border must show, as far as the feed has it.
+// carrier is the company that runs a bus, with the data that a ticket over a border must show, as far as the
+// feed has it.
 type carrier struct {
 	Name, Address, Registration, VAT, Insurance, Contact, Rules string
 }
@@ -55,8 +56,7 @@ var documentPage = template.Must(template.New("ticket").Parse(documentText))
 // PagePolicy is the Content-Security-Policy of the page: it has its own style sheet, and no script.
 var PagePolicy = docs.PagePolicy(docs.StyleIn(documentText))
 
-// WriteDocument writes the page of a ticket: what it is good for, refund rules in words, and a code for each
-// ride.
+// WriteDocument writes the page of a ticket: its rides, the refund rules in words, and a code for each ride.
 func WriteDocument(
 	out io.Writer,
 	b *booking.Booking,
@@ -71,7 +71,7 @@ func WriteDocument(
 	return documentPage.Execute(out, d)
 }
 
-// newDocument makes the texts.
+// newDocument makes the texts of a ticket.
 func newDocument(b *booking.Booking, t *booking.Ticket, key ed25519.PrivateKey,
 	now time.Time) (*document, error) {
 	legs := t.Itinerary()
@@ -146,12 +146,12 @@ func newRide(l *booking.Leg) ride {
 	}
 }
 
-// percent returns hundredths of a per cent, without zeros that say nothing.
+// percent returns hundredths of a per cent in digits, without trailing zeros.
 func percent(hundredths int64) string {
 	return strconv.FormatFloat(float64(hundredths)/100, 'f', -1, 64)
 }
 
-// refunds says in words what comes back when the ticket is cancelled.
+// refunds returns in words how much comes back when the ticket is cancelled.
 func refunds(t *booking.Ticket) []string {
 	if t.Source() != schedule.OwnSource {
 		return []string{

@@ -13,7 +13,7 @@ import (
 	"waybill/store/checkpoint"
 )
 
-// ErrRefused is of codes of which one at least is not good.
+// ErrRefused is returned if at least one code is not good.
 var ErrRefused = errors.New("not every code is good")
 
 // Inspector checks codes as somebody does on a bus: without a network.
@@ -23,16 +23,16 @@ type Inspector struct {
 	seen   map[shown]bool
 }
 
-// shown is a ride of a ticket that somebody has shown. A departure that was moved has another code, and is
-// the same ride.
+// shown is a ride of a ticket that somebody has shown. After its departure was moved it has another code, and
+// is the same ride.
 type shown struct {
 	ticket   booking.ID
 	run      [6]byte
 	from, to int16
 }
 
-// NewInspector returns one who has the carrier's public key, as its file has it. With a trip and a service
-// day every code must be of that run; "" is any.
+// NewInspector returns an inspector with the carrier's public key, in the form of its file. With a trip and a
+// service day every code must be of that run; "" is any run.
 func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 	public, err := checkpoint.ParsePublicKey(key)
 	if err != nil {
@@ -53,8 +53,8 @@ func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 	return x, nil
 }
 
-// Inspect checks codes, a line each. It writes what each is good for, or what is wrong with it; a code that
-// came before is a ticket shown twice. The error is ErrRefused, or that of reading.
+// Inspect checks codes, a line each. It writes the ride that each is good for, or what is wrong with it. A
+// code that came before is a ticket shown twice. The error is ErrRefused, or that of reading.
 func (x *Inspector) Inspect(in io.Reader, out io.Writer) error {
 	var refused error
 	lines := bufio.NewReaderSize(in, maxCode)
@@ -64,7 +64,7 @@ func (x *Inspector) Inspect(in io.Reader, out io.Writer) error {
 			if err == io.EOF {
 				err = nil
 			}
-			if n == 0 && err == nil { // a scan that failed says nothing
+			if n == 0 && err == nil { // a scan that failed is empty
 				err = errors.New("there is no code")
 			}
 			return errors.Join(refused, err)
@@ -86,7 +86,7 @@ func (x *Inspector) Inspect(in io.Reader, out io.Writer) error {
 // maxCode is how many bytes of a line are read: a code has less than 150.
 const maxCode = 1 << 10
 
-// readCode reads a line. What is longer than any code is cut, and is none.
+// readCode reads a line. A line that is longer than any code is cut, and is not a code.
 func readCode(lines *bufio.Reader) (string, error) {
 	line, long, err := lines.ReadLine()
 	text := strings.Trim(string(line), " \t\r\ufeff") // some scanners begin with a mark of their own

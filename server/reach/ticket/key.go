@@ -9,12 +9,12 @@ import (
 	"waybill/store/durable"
 )
 
-// PublicFile is the file of the key that checks a directory's ticket codes: PKIX, PEM. It is no secret, and
-// is what inspectors get.
+// PublicFile is the file of the key that checks a directory's ticket codes: PKIX, PEM. It is no secret:
+// inspectors get it.
 const PublicFile = "tickets.pub"
 
 // PublishKey writes the public half of a key into its file, unless it is there, and reports whether the file
-// had another key: codes that were printed before are not good by the new one.
+// had another key: codes that were printed before are not good with the new key.
 func PublishKey(fsys durable.FS, key ed25519.PrivateKey) (replaced bool, err error) {
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
