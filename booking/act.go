@@ -18,7 +18,7 @@ var (
 	errNoTicket = errors.New("there is no such ticket")
 )
 
-// A Code says in one word why something cannot be done: details.reason of a 409 (contract §8).
+// A Code says in one word why something cannot be done: details.reason of a 409 (decision conflict.reasons).
 type Code string
 
 // The codes.
@@ -364,7 +364,7 @@ func (c *CanceledTicket) share(t *Ticket) {
 	legs[0].Refund += rest
 }
 
-// SetCarrier decides on a carrier status (contract §8).
+// SetCarrier decides on a carrier status (decision carrier.status).
 func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSet, error) {
 	b, t := s.AnyTicket(ticket)
 	if b == nil {

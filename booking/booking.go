@@ -180,7 +180,7 @@ func (t *Ticket) PhaseAt(now time.Time) Phase {
 	return t.Phase
 }
 
-// Status returns the ticket's status and paymentStatus (contract §8).
+// Status returns the ticket's status and paymentStatus (decision tickets.statuses).
 func (t *Ticket) Status(now time.Time) (status, payment string) {
 	status, payment = t.PhaseAt(now).Status()
 	switch {
@@ -216,7 +216,8 @@ func (b *Booking) RequiredBy(now time.Time) (due time.Time, ok bool) {
 	return due, ok
 }
 
-// Status returns the booking's status, which the tickets and the departure decide (contract §8).
+// Status returns the booking's status, which the tickets and the departure decide (decision
+// tickets.statuses).
 func (b *Booking) Status(now time.Time) string {
 	over := true
 	for i := range b.Tickets {

@@ -11,9 +11,9 @@ import (
 )
 
 // What a carrier changes of a run that may have been sold: it cancels it, moves it in time, or takes that
-// back (contract §15). A run that is moved becomes another Run, with the same stops and seats and another
-// start, and all bookings of it are replaced by ones that name that. So what was handed out before stays as
-// it was.
+// back (decision runs.named). A run that is moved becomes another Run, with the same stops and seats and
+// another start, and all bookings of it are replaced by ones that name that. So what was handed out before
+// stays as it was.
 
 // MaxShift is how far a run may be moved, in minutes, both ways.
 const MaxShift = 720

@@ -40,7 +40,7 @@ func (l *Leg) ride() seating.Ride {
 }
 
 // collides reports whether the leg and a hold of its run cannot have the same seat, where the run has a form
-// at present (contract §5).
+// at present (decision seats.surplus).
 func (l *Leg) collides(h *seating.Hold, present *schedule.Form) bool {
 	other := l.Run.seats.Ride(h)
 	return l.ride().MeetsAsSold(other) || l.ride().Meets(other, present)

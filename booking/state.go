@@ -271,8 +271,8 @@ func (e *SoldOut) Error() string {
 }
 
 // Create decides on a new booking for the passengers of a request, with seats for its tickets. All get seats
-// or none does (contract §8); then the error is *SoldOut; that of an offer gone by is ErrExpired. The request
-// stays as it is.
+// or none does (decision seats.whole); then the error is *SoldOut; that of an offer gone by is ErrExpired.
+// The request stays as it is.
 func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, error) {
 	if !now.Before(sale.until) {
 		return nil, ErrExpired

@@ -14,8 +14,8 @@ import (
 	"waybill/store/journal"
 )
 
-// Contract §13: a fork beside writers has a state that the parent had, in a history of its own name, in which
-// no note of the parent's fits.
+// Decision worlds.forks: a fork beside writers has a state that the parent had, in a history of its own name,
+// in which no note of the parent's fits.
 func TestForkBesideWriters(t *testing.T) {
 	dir := durable.Dir(t.TempDir())
 	to := t.TempDir()

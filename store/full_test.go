@@ -171,8 +171,8 @@ func allocated(t *testing.T, dir string) map[string]int64 {
 	return sizes
 }
 
-// Contract §12: a line larger than what is always reserved is written where the disk has room for it, and is
-// refused before anything of it is done where it has not. Neither ends the store.
+// Decision disk.full: a line larger than what is always reserved is written where the disk has room for it,
+// and is refused before anything of it is done where it has not. Neither ends the store.
 func TestLinesLargerThanTheReserve(t *testing.T) {
 	for _, disk := range []struct {
 		name  string
@@ -213,7 +213,7 @@ func TestLinesLargerThanTheReserve(t *testing.T) {
 	}
 }
 
-// Contract §12: many large updates at a time, and none is lost or ends the store.
+// Decision disk.full: many large updates at a time, and none is lost or ends the store.
 func TestManyLargeLinesAtATime(t *testing.T) {
 	d := newDisk()
 	d.limited = true
@@ -239,7 +239,7 @@ func TestManyLargeLinesAtATime(t *testing.T) {
 	closeStore(t, st)
 }
 
-// Contract §12: a quota that is used up is a full disk, also where a new file is to be begun.
+// Decision disk.full: a quota that is used up is a full disk, also where a new file is to be begun.
 func TestQuotasAreFullDisks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()

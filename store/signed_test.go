@@ -52,8 +52,8 @@ func TestTheNewestNoteVouchesForTheLinesBeforeIt(t *testing.T) {
 	}
 }
 
-// Contract §14: a directory that has lines and no checkpoint is not signed, also with its snapshots and
-// keys gone; a start says so, goes on, and signs.
+// Decision checkpoints.key: a directory that has lines and no checkpoint is not signed, also with its
+// snapshots and keys gone; a start says so, goes on, and signs.
 func TestAJournalWithoutCheckpointsIsNotSigned(t *testing.T) {
 	d := newDisk()
 	st := open(t, config(d))
@@ -86,7 +86,7 @@ func TestAJournalWithoutCheckpointsIsNotSigned(t *testing.T) {
 	}
 }
 
-// Contract §14: an older genuine note in place of the newest is told, and is no damage.
+// Decision checkpoints.key: an older genuine note in place of the newest is told, and is no damage.
 func TestAnOlderCheckpointIsTold(t *testing.T) {
 	d := newDisk()
 	st := open(t, config(d))

@@ -8,7 +8,7 @@ import (
 )
 
 // A Surplus is what the import of a timetable can bring about, though each sale was right: more passengers on
-// a part of a run than its bus has seats, or two of them on the same seat (contract §5).
+// a part of a run than its bus has seats, or two of them on the same seat (decision seats.surplus).
 type Surplus struct {
 	Oversold []Oversold
 	Shared   []Shared

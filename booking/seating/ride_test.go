@@ -27,7 +27,7 @@ func form(t *testing.T, stops string) *schedule.Form {
 	return f
 }
 
-// A ride is mapped into another form outward, so that it never becomes smaller (contract §5).
+// A ride is mapped into another form outward, so that it never becomes smaller (decision timetable.rides).
 func TestARideIsMappedOutward(t *testing.T) {
 	for _, c := range []struct {
 		sold           string

@@ -10,9 +10,9 @@ import (
 	"waybill/store/journal"
 )
 
-// What a keyed request was answered (contract §8). Of most requests the answer stands in the personal part of
-// their line. That of a sale would be six times as long as all else that the line says, and says nothing
-// more: it is made again from the line, and the line has its SHA-256.
+// What a keyed request was answered (decision idempotency.key). Of most requests the answer stands in the
+// personal part of their line. That of a sale would be six times as long as all else that the line says, and
+// says nothing more: it is made again from the line, and the line has its SHA-256.
 
 // An Answer is what a line says of an answer.
 type Answer struct {

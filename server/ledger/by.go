@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// A By says who did an administrative act (contract §1). Every line that such an act writes has it in its
-// data.
+// A By says who did an administrative act (decision acts.by). Every line that such an act writes has it in
+// its data.
 type By struct {
 	UID  int    `json:"uid"`            // the effective user id of the calling process
 	User string `json:"user,omitempty"` // its name; "" where the machine knows none

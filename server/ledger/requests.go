@@ -10,7 +10,7 @@ import (
 	"waybill/store/journal"
 )
 
-// requestLife is how long a request is known by its key (contract §8).
+// requestLife is how long a request is known by its key (decision idempotency.key).
 const requestLife = 24 * time.Hour
 
 // KeyedRequests are the requests with an Idempotency-Key of the last 24 hours. The lists are queues by age,

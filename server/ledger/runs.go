@@ -11,7 +11,7 @@ import (
 	"waybill/store/journal"
 )
 
-// runKinds are the lines of what a carrier does with a run (contract §15).
+// runKinds are the lines of what a carrier does with a run (decision runs.named).
 var runKinds = []kind{
 	row[booking.RunCanceled]{
 		name: "run.cancelled",

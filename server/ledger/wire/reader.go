@@ -1,10 +1,10 @@
 // Package wire reads and writes JSON the way Waybill's interface and journal have it, without reflection.
 //
 // [Reader] is strict where encoding/json is lenient: a member name in another case, a duplicate or undeclared
-// member, null, trailing data, invalid UTF-8 and half a surrogate pair are all refused (contract §3), each at
-// its place in the document, and every complaint of a document is collected before the caller answers.
-// [Writer] appends a resource's members in the order of the interface's document, with explicit null and [],
-// money and instants in one place.
+// member, null, trailing data, invalid UTF-8 and half a surrogate pair are all refused (decision
+// bodies.strict), each at its place in the document, and every complaint of a document is collected before
+// the caller answers. [Writer] appends a resource's members in the order of the interface's document, with
+// explicit null and [], money and instants in one place.
 package wire
 
 import (
