@@ -55,7 +55,7 @@ func (a *Action) UnmarshalText(text []byte) error {
 	return named(a, actionNames, string(text))
 }
 
-// Carrier is the status that a carrier gave a ticket (contract §8, ticket status).
+// Carrier is the status that a carrier gave a ticket (decision carrier.status).
 type Carrier uint8
 
 // The carrier's values; 0 is none.
@@ -108,7 +108,7 @@ var transitions = []struct {
 	{[]Phase{Unpaid, Uncompleted, Booked}, Cancel, "", Canceled},
 	{[]Phase{Paid}, Cancel, schedule.OwnSource, Refunded},
 	{[]Phase{Paid}, Cancel, "", Canceled},
-	// Contract §15: what becomes of the tickets of a run that its carrier cancels.
+	// Decision runs.cancelled: what becomes of the tickets of a run that its carrier cancels.
 	{[]Phase{Unpaid, Booked}, WithdrawRun, "", Canceled},
 	{[]Phase{Paid}, WithdrawRun, "", Refunded},
 }

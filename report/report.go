@@ -22,7 +22,7 @@ const (
 	DepartureDate OrderBy = "DepartureDate"
 
 	MaxRange = 366 * 24 * time.Hour // the longest a report covers (interface, Limits)
-	Life     = 7 * 24 * time.Hour   // how long after its completion it can be downloaded (contract §10)
+	Life     = 7 * 24 * time.Hour   // from its completion to its end (decision reports.life)
 )
 
 // Report is a company's report. It is immutable; a change makes a new one.

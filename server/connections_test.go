@@ -15,7 +15,8 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Contract §12: a poll that waits is idle; 64 of a partner wait, and others are answered at once.
+// Decision connections.limit: a poll that waits is idle; 64 of a partner wait, and others are answered at
+// once.
 func TestPollsThatWait(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")

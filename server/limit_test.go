@@ -14,8 +14,8 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Contract §9 behind a proxy: cookies are Secure, and a hundred failures are of the client's address, not of
-// the proxy's.
+// Decision limits.rate behind a proxy: cookies are Secure, and a hundred failures are of the client's
+// address, not of the proxy's.
 func TestBehindAProxyTheClientCounts(t *testing.T) {
 	s, _ := rig.Demo(t, server.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 	s.CompanyRoom().Passwords.Reserve(map[string]int{"address 198.51.100.1": 1}, rig.Start)

@@ -12,6 +12,6 @@ import (
 
 func (s *Server) Routes() map[string]http.HandlerFunc { return s.routes() }
 
-func (s *Server) PartnerRoom() *partner.Service     { return s.partner }
-func (s *Server) CompanyRoom() *company.Service     { return s.company }
+func (s *Server) PartnerRoom() *partner.Seller      { return s.partner }
+func (s *Server) CompanyRoom() *company.Portal      { return s.company }
 func (s *Server) ProviderRoom() *provider.Confirmer { return s.provider }

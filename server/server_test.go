@@ -19,7 +19,7 @@ import (
 	"waybill/store/inspect"
 )
 
-// Contract §8: no seat is sold twice, and of concurrent duplicates exactly one passes.
+// Decision seats.whole: no seat is sold twice, and of concurrent duplicates exactly one passes.
 func TestManyBuyersFewSeats(t *testing.T) {
 	dir := t.TempDir()
 	s, key := rig.Demo(t, server.Config{Dir: dir})
@@ -70,7 +70,7 @@ func TestManyBuyersFewSeats(t *testing.T) {
 	rig.CompareWithReplay(t, s, dir, false)
 }
 
-// Contract §5, importing again: what was sold stays sold and shows what it showed.
+// Decision timetable.rides: what was sold stays sold and shows what it showed.
 func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	dir := t.TempDir()
 	s, key := rig.Demo(t, server.Config{Dir: dir})
@@ -183,7 +183,7 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 	rig.CompareWithReplay(t, s2, copied, false)
 }
 
-// Contract §3: a failed journal acknowledges nothing more.
+// Decision journal.failed: a failed journal acknowledges nothing more.
 func TestAFailedJournalAcknowledgesNothing(t *testing.T) {
 	fsys := &failing{FS: durable.Dir(t.TempDir())}
 	s, key := rig.Demo(t, server.Config{FS: fsys})

@@ -167,8 +167,8 @@ func original(t *testing.T) (all map[string]string, origin string) {
 	return all, origin
 }
 
-// Contract §14: a start that finds no key on a directory with lines has a name and a key of its own, and a
-// line says both and where it left its parent. What was signed before stays checkable.
+// Decision copies.name: a start that finds no key on a directory with lines has a name and a key of its own,
+// and a line says both and where it left its parent. What was signed before stays checkable.
 func TestACopyHasANameOfItsOwn(t *testing.T) {
 	all, parent := original(t)
 	last := frames(t, journalLines(all))[2]

@@ -21,7 +21,7 @@ import (
 	"waybill/report"
 )
 
-// Columns are a report's, in their order (contract §10).
+// Columns are a report's, in their order (decision reports.columns).
 var Columns = strings.Split("orderId,bookingId,createdAt,departureLocal,departureUtc,route,from,to,seat,"+
 	"firstName,lastName,email,phones,price,currency,discount,status,paymentStatus,refundAmount,source,partner", ",")
 
@@ -109,7 +109,8 @@ func roundOf(r *report.Report, bookings iter.Seq[*booking.Booking], last row) (r
 	return round, more
 }
 
-// part returns the legs of a ticket that the report's company runs (contract §10); nil where it runs none.
+// part returns the legs of a ticket that the report's company runs (decision reports.rows); nil where it runs
+// none.
 func part(r *report.Report, t *booking.Ticket) []booking.Leg {
 	legs := t.Itinerary()
 	runs := func(l booking.Leg) bool {

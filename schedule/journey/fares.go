@@ -94,7 +94,7 @@ func mergeMoney(list, more []schedule.Money, lower bool) []schedule.Money {
 }
 
 // BaseFares returns what one passenger pays for a ride before any discount, one amount per currency, in the
-// order of the currencies' names (contract §5). The list is shared and must not be changed.
+// order of the currencies' names (decision fares.chosen). The list is shared and must not be changed.
 func (f Finder) BaseFares(l *schedule.Leg) []schedule.Money {
 	at := f.origin(f.Boarding(l).City, f.Alighting(l).City)
 	ride := hop{f.Trips[l.Trip].Pattern, l.From, l.To}
@@ -137,7 +137,7 @@ func (f Finder) findFares(l *schedule.Leg) (list []schedule.Money) {
 	if len(list) == 0 && len(f.FarePerKm) > 0 && withheld == nil {
 		rate := &f.FarePerKm[0]
 		cents := math.Round(f.distance(l) * float64(rate.Micros) / 1e4)
-		if cents > 0 { // stops that are at one point are no free ride (contract §5)
+		if cents > 0 { // stops that are at one point are no free ride (decision fares.distance)
 			list = []schedule.Money{{Currency: rate.Currency, Amount: int64(cents)}}
 		}
 	}

@@ -73,9 +73,9 @@ func (f Finder) indexHops() {
 // listed once for each. An area may have hundreds of stops: beyond that a run is listed once only.
 const MaxPairs = 16
 
-// listed splits the hops between two cities into those that a search lists and the others (contract §5): of
-// a pattern with more than MaxPairs, the one from the last stop where one may board to the first after it
-// where one may alight is listed. The hops come by pattern, then by where they start and end.
+// listed splits the hops between two cities into those that a search lists and the others (decision
+// stops.several): of a pattern with more than MaxPairs, the one from the last stop where one may board to the
+// first after it where one may alight is listed. The hops come by pattern, then by where they start and end.
 func listed(hops []hop) (shown, others []hop) {
 	for len(hops) > 0 {
 		n := slices.IndexFunc(hops, func(h hop) bool {

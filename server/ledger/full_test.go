@@ -14,7 +14,8 @@ import (
 	"waybill/store/durable"
 )
 
-// Contract §12: a group as large as may be, with an Idempotency-Key, is one line that fits or is refused.
+// Decision disk.full: a group as large as may be, with an Idempotency-Key, is one line that fits or is
+// refused.
 func TestTheLargestGroupFitsItsWeight(t *testing.T) {
 	disk := &rig.Crowded{FS: durable.Dir(t.TempDir())}
 	s, logged := loggedOn(t, disk)
@@ -51,7 +52,7 @@ func largestGroup(offer string) string {
 	return rig.GroupOf(offer, 15)
 }
 
-// Contract §12: what a feed brings is weighed too, however long its ids are.
+// Decision disk.full: what a feed brings is weighed too, however long its ids are.
 func TestLongIDsOfAFeedAreWeighed(t *testing.T) {
 	e := &booking.TicketsCanceled{Request: strings.Repeat("r", web.MaxRequestID)}
 	for range web.MaxPassengersBooked {

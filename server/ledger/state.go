@@ -107,7 +107,7 @@ func NewKeeper() *Keeper {
 	return k
 }
 
-// Clock is the directory's test clock (contract §2, §13).
+// Clock is the directory's test clock (decisions clock.test, clock.frozen).
 type Clock struct {
 	Set      bool  `json:"set"`
 	OffsetMs int64 `json:"offsetMs"` // milliseconds ahead of the machine's clock; 0 while it stands still
@@ -146,8 +146,8 @@ func Entries[E any](events ...E) []Entry {
 }
 
 // Idempotency is what a line says of the request that it comes of, where its partner gave an Idempotency-Key
-// (contract §8). Each line of the request names the key; the last has the status, and the answer in its
-// personal part.
+// (decision idempotency.key). Each line of the request names the key; the last has the status, and the answer
+// in its personal part.
 type Idempotency struct {
 	Key    string `json:"key"`
 	Hash   string `json:"hash"`             // hex SHA-256 of method, path and body
@@ -211,7 +211,7 @@ type (
 		User   auth.ID `json:"user"`
 	}
 	// WorldForked says that the directory is a world of a test bench, and where it has left the directory
-	// that it is a copy of (contract §13). What that had yet to send it does not send.
+	// that it is a copy of (decision worlds.forks). What that had yet to send it does not send.
 	WorldForked struct {
 		World  string `json:"world"`
 		From   string `json:"from"`   // the world it is a copy of

@@ -22,7 +22,7 @@ func (v reportsOf) order() *httptest.ResponseRecorder {
 // write writes what is queued, as far as it has room, and returns how many reports are still queued.
 func (v reportsOf) write() (queued int) {
 	v.T.Helper()
-	v.S.Settle()
+	v.S.RunDue()
 	return rig.QueuedReports(v.T, v.S)
 }
 

@@ -12,7 +12,7 @@ import (
 	"waybill/store/durable"
 )
 
-// Contract §12: a company has 20 reports that are not written; the 21st is 429, until one is.
+// Decision reports.kept: a company has 20 reports that are not written; the 21st is 429, until one is.
 func TestReportsThatAreNotWrittenAreLimited(t *testing.T) {
 	v := rig.NewVisitor(t)
 	v.S.Reporting.Lock() // none is written
@@ -37,7 +37,7 @@ func TestReportsThatAreNotWrittenAreLimited(t *testing.T) {
 	}
 }
 
-// Contract §12: a user's 51st sign-in ends the first session, and the others go on.
+// Decision sessions.limit: a user's 51st sign-in ends the first session, and the others go on.
 func TestTheFirstOfManySessionsEnds(t *testing.T) {
 	v := rig.NewVisitor(t)
 	first := v.Cookies
@@ -66,7 +66,7 @@ func TestTheFirstOfManySessionsEnds(t *testing.T) {
 	}
 }
 
-// Contract §10: of two first downloads at a time the first is the one that counts.
+// Decision reports.dates: of two first downloads at a time the first is the one that counts.
 func TestAReportIsDownloadedForTheFirstTimeOnce(t *testing.T) {
 	dir := t.TempDir()
 	v := rig.NewVisitorOn(t, dir)
@@ -81,7 +81,8 @@ func TestAReportIsDownloadedForTheFirstTimeOnce(t *testing.T) {
 	}
 }
 
-// Contract §3: GET session shows nothing that a crash could undo: it waits until the session is on disk.
+// Decision journal.durable: GET session shows nothing that a crash could undo: it waits until the session is
+// on disk.
 func TestASessionIsShownOnceItIsOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	v := rig.NewVisitorOn(t, dir)

@@ -15,7 +15,8 @@ import (
 	"waybill/store/durable"
 )
 
-// Contract §12: a repetition under a key hears what is true on a full disk: an earlier attempt has paid.
+// Decision disk.full: a repetition under a key hears what is true on a full disk: an earlier attempt has
+// paid.
 func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 	t.Parallel()
 	disk := &rig.Crowded{FS: durable.Dir(t.TempDir())}

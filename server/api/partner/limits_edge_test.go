@@ -13,7 +13,7 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Contract §12: what is just within a limit of a body passes, and one more is 400.
+// Decision limits.table: what is just within a limit of a body passes, and one more is 400.
 func TestListsOfABodyAtTheirLimits(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	// A bus of the demo with a hundred seats, so that the limit is what decides.

@@ -101,7 +101,7 @@ func (s *Publisher) GetIndex(w http.ResponseWriter, r *http.Request) error {
 }
 
 // GetHome answers GET /: to a browser with a page that says what this is and where to go on, else with 404 as
-// for any path that means nothing (contract §15).
+// for any path that means nothing (decision answers.bodies).
 func (s *Publisher) GetHome(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Add("Vary", "Accept")
 	if !wantsPage(r.Header) {

@@ -12,8 +12,8 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Contract §12: probes always have room. Where no connection is idle a few more are accepted, of which the
-// longest idle makes way; nothing but a probe is answered there.
+// Decision connections.limit: probes always have room. Where no connection is idle a few more are accepted,
+// of which the longest idle makes way; nothing but a probe is answered there.
 func TestProbesAlwaysHaveRoom(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")

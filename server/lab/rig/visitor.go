@@ -61,7 +61,7 @@ func NewVisitorOn(t *testing.T, dir string) *Visitor {
 // WriteReports has the reports written that are queued.
 func WriteReports(t *testing.T, s *server.Server) {
 	t.Helper()
-	s.Settle()
+	s.RunDue()
 	if n := QueuedReports(t, s); n > 0 {
 		t.Fatalf("%d reports could not be written", n)
 	}

@@ -21,7 +21,7 @@ import (
 	"waybill/store/journal/seek"
 )
 
-// Options say what of a journal to write, and how (contract §14).
+// Options say what of a journal to write, and how (decision tail.lines).
 type Options struct {
 	From   uint64          // the first line; 1 is the first there is
 	Follow <-chan struct{} // unless nil, further lines are written as they come, until it is closed

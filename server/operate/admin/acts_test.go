@@ -15,7 +15,7 @@ import (
 	"waybill/store/durable"
 )
 
-// Contract §1: each line that an administrative act writes says who did it, and no other line does.
+// Decision acts.by: each line that an administrative act writes says who did it, and no other line does.
 func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	dir := t.TempDir()
 	s, key := rig.Demo(t, server.Config{Dir: dir})

@@ -205,7 +205,7 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 		w := v.Ask("POST", "/v2/bookings", strings.Replace(named, "%q", `"$OFFER"`, 1))
 		id := strings.Split(w.Body.String(), `"`)[7]
 		var wg sync.WaitGroup
-		wg.Go(v.S.Settle)
+		wg.Go(v.S.RunDue)
 		for range 4 {
 			v.Ask("POST", "/v2/reports/company/orders",
 				`{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`)

@@ -22,8 +22,8 @@ import (
 	"waybill/store/inspect"
 )
 
-// Contract §15: a run that is cancelled while an offer of it is sold is not sold any more; one that is moved
-// meanwhile is sold at its new times, or not.
+// Decision runs.cancelled: a run that is cancelled while an offer of it is sold is not sold any more; one
+// that is moved meanwhile is sold at its new times, or not.
 func TestARunIsChangedWhileAnOfferIsSold(t *testing.T) {
 	for name, test := range map[string]struct {
 		do     string

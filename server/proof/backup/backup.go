@@ -26,8 +26,8 @@ import (
 	"waybill/store/journal/erase"
 )
 
-// Backup copies a directory that may be in use into a new one, and checks the copy (contract §1). An
-// erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
+// Backup copies a directory that may be in use into a new one, and checks the copy (decision copies.checked).
+// An erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
 // already has the copy made again.
 func Backup(fsys durable.FS, live bool, to durable.FS) (verify.Report, error) {
 	if err := mustBeEmpty(to); err != nil {
@@ -156,7 +156,7 @@ func removeAll(to durable.FS, dir string) error {
 }
 
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
-// (contract §1).
+// (decision copies.checked).
 func Repair(fsys, to durable.FS, cut copies.Cut) (rep verify.Report, lost uint64, err error) {
 	if err := mustBeEmpty(to); err != nil {
 		return verify.Report{}, 0, err

@@ -42,8 +42,8 @@ func python(t *testing.T, dir string, args ...string) (said string, good bool) {
 	return string(out), err == nil
 }
 
-// Contract §14: the evidence has the lines that tell of a booking as they are, the one that describes its run
-// without its personal part, proofs, keys, the story, and what checks it, in words too.
+// Decision evidence.lines: the evidence has the lines that tell of a booking as they are, the one that
+// describes its run without its personal part, proofs, keys, the story, and what checks it, in words too.
 func TestEvidenceHasWhatItShould(t *testing.T) {
 	p := rig.NewProven(t)
 	files := p.Write(t, history.Filter{Booking: p.Booking})

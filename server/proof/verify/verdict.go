@@ -19,7 +19,7 @@ import (
 	"waybill/store/note"
 )
 
-// Verdict is what verify says of a directory, with -json as an object (contract §1).
+// Verdict is what verify says of a directory, with -json as an object (decision verify.verdict).
 type Verdict struct {
 	Sound bool `json:"sound"`
 	// only an end that never became durable is wrong: the next start cuts it

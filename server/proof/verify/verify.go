@@ -29,7 +29,7 @@ type Report struct {
 }
 
 // Directory checks one that may be in use: every byte of the journal and its snapshots, its
-// checkpoints and what is expected from elsewhere, then the books (contract §1). It only reads.
+// checkpoints and what is expected from elsewhere, then the books (decision verify.verdict). It only reads.
 func Directory(fsys durable.FS, live bool, expected inspect.Expected) (Report, error) {
 	rep, _, err := verify(fsys, live, expected, ledger.Check)
 	return rep, err

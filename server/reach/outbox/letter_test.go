@@ -26,8 +26,8 @@ import (
 	"waybill/server/reach/ticket"
 )
 
-// Contract §15: the e-mail of a paid ticket carries the ticket to print and an entry for a calendar; that of
-// any other does not.
+// Decision messages.papers: the e-mail of a paid ticket carries the ticket to print and an entry for a
+// calendar; that of any other does not.
 func TestTheLetterOfAPaidTicketCarriesIt(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

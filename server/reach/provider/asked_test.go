@@ -45,7 +45,7 @@ func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
 	rig.CompareWithReplay(t, s, dir, false)
 }
 
-// Contract §1, verify: a line that would seat a ticket where another sits is found out, whatever the line
+// Decision verify.books: a line that would seat a ticket where another sits is found out, whatever the line
 // says happened.
 func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})

@@ -17,8 +17,8 @@ import (
 	"waybill/store/inspect"
 )
 
-// Contract §12: the provider's answer waits for room. It is neither lost nor told to be nothing, and what
-// the client hears is true: first that it waits, then what it was.
+// Decision disk.full: the provider's answer waits for room. It is neither lost nor told to be nothing, and
+// what the client hears is true: first that it waits, then what it was.
 func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
