@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"waybill/server/lab/rig"
 )
 
 // SIGTERM waits for the requests under way, whose answers arrive, and lets no others in; a second one ends
@@ -107,9 +108,14 @@ func TestTheAdminSocketIsItsOwners(t *testing.T) {
 	}
 }
 
-// The same source gives the same bytes, wherever it lies.
+// The same source gives the same bytes, wherever it lies: the program, or by default a package whose pages it
+// embeds.
 func TestABuildCanBeRepeated(t *testing.T) {
 	var first []byte
+	built := "./server/docs"
+	if *rig.Long {
+		built = "."
+	}
 	for n := range 2 {
 		dir := filepath.Join(t.TempDir(), strings.Repeat("x", n+1))
 		if err := os.CopyFS(filepath.Join(dir, "testdata/demo"),
@@ -127,13 +133,13 @@ func TestABuildCanBeRepeated(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", "waybill", ".")
+		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", "waybill", built)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		binary, err := os.ReadFile(filepath.Join(dir, "waybill"))
-		if err != nil || len(binary) < 1<<20 {
+		if err != nil || len(binary) < 1<<16 {
 			t.Fatal(len(binary), err)
 		}
 		if n > 0 && !bytes.Equal(binary, first) {

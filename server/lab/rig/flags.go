@@ -1,12 +1,6 @@
 package rig
 
-import (
-	"flag"
-)
+import "flag"
 
-var Every = flag.Int(
-	"every",
-	7,
-	"TestEveryChangedBitOfEvidenceIsFound changes a bit in each byte of so many; "+
-		"with 1 TestSamplesCanBePasted calls each operation in each language",
-)
+// Long has tests try all of what they try some of by default, each kind at least once.
+var Long = flag.Bool("long", false, "try all, and not each kind once")

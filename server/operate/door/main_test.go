@@ -1,19 +1,14 @@
-package door
+package door_test
 
 import (
 	"os"
 	"testing"
+
+	"waybill/server/lab/rig"
 )
 
-// TestMain has the tests make their directories where paths are short: that of a socket has about a hundred
-// bytes at most, and some systems have half of them in TMPDIR alone.
+// TestMain has paths of sockets fit.
 func TestMain(m *testing.M) {
-	const short = 20
-	if len(os.TempDir()) > short {
-		os.Setenv("TMPDIR", "/tmp")
-	}
-	if len(os.Getenv("GOTMPDIR")) > short { // where it is set, t.TempDir takes that
-		os.Unsetenv("GOTMPDIR")
-	}
+	rig.ShortPaths()
 	os.Exit(m.Run())
 }
