@@ -29,16 +29,25 @@ type process struct {
 	http.Client
 }
 
-// build makes the binary, and names a data directory.
+// build returns the binary, and a data directory that is not there yet.
 func build(t *testing.T) (bin, dir string) {
 	t.Helper()
-	bin = filepath.Join(t.TempDir(), "waybill")
-	dir = filepath.Join(t.TempDir(), "data")
-	if out, err := exec.Command("go", "build", "-o", bin, "waybill").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return bin, dir
+	return bin, filepath.Join(t.TempDir(), "data")
 }
+
+// program builds it once for all tests, in programDir.
+var program = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(programDir, "waybill")
+	out, err := exec.Command("go", "build", "-o", bin, "waybill").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return bin, nil
+})
 
 func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 	t.Helper()

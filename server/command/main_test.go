@@ -7,8 +7,21 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// TestMain has paths of sockets fit.
+// programDir is where the program is that tests start.
+var programDir string
+
+// TestMain has paths of sockets fit, and removes the program.
 func TestMain(m *testing.M) {
 	rig.ShortPaths()
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "waybill")
+	if err == nil {
+		err = os.Chmod(dir, 0o755) // another user runs the program, too
+	}
+	if err != nil {
+		panic(err)
+	}
+	programDir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }

@@ -3,6 +3,7 @@ package docs
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"unicode/utf8"
@@ -18,14 +20,42 @@ import (
 // root is the repository, seen from here.
 const root = "../.."
 
-// build makes the binary in a directory of its own.
+// build returns the binary.
 func build(t *testing.T) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "waybill")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return bin
+}
+
+// program builds it once for all tests, in programDir.
+var program = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(programDir, "waybill")
+	out, err := exec.Command("go", "build", "-o", bin, "waybill").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// programDir is where the program is that tests start.
+var programDir string
+
+// TestMain removes the program.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "waybill")
+	if err == nil {
+		err = os.Chmod(dir, 0o755) // another user runs the program, too
+	}
+	if err != nil {
+		panic(err)
+	}
+	programDir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // pages are the README and what it leads to, in the order in which a newcomer reads them.
