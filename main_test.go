@@ -224,7 +224,7 @@ func readPicture(t *testing.T) picture {
 	block, rest, _ := strings.Cut(block, "```\n")
 	p := picture{map[string]int{"main.go": 0}, map[string]bool{".": true}, map[string]bool{}}
 	for i, line := range strings.Split(block, "\n") {
-		for _, folder := range strings.Fields(line[:min(len(line), 48)]) {
+		for folder := range strings.FieldsSeq(line[:min(len(line), 48)]) {
 			p.line[folder] = i
 		}
 	}
