@@ -12,7 +12,6 @@ import (
 
 	"waybill/server/lab/rig"
 	"waybill/server/lab/webdriver"
-	"waybill/server/webdriver"
 )
 
 // all has every page looked at in each width and each light; otherwise in two that differ in both.
