@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -49,6 +51,8 @@ type figures struct {
 	inRows   int // tokens in them
 	comments int // lines that have a comment
 	longest  int // lines of its longest function
+
+	imports map[string]bool // packages of ours, but for those of tests
 }
 
 func (f *figures) tokensPerLine() float64 {
@@ -89,7 +93,7 @@ func TestShape(t *testing.T) {
 			name += " (tests)"
 		}
 		if packages[name] == nil {
-			packages[name] = new(figures)
+			packages[name] = &figures{imports: map[string]bool{}}
 		}
 		measure(t, pic, packages[name], path, text)
 		return nil
@@ -98,6 +102,7 @@ func TestShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	printFigures(t, pic, packages)
+	checkSizes(t, pic, packages)
 	for name := range pic.packages {
 		if packages[name] == nil {
 			t.Errorf("server/docs/code.md has the package %s, which is not there", name)
@@ -114,6 +119,11 @@ func measure(t *testing.T, p picture, f *figures, path string, text []byte) {
 		return
 	}
 	checkImports(t, p, path, file)
+	for _, imp := range file.Imports {
+		if ours, own := strings.CutPrefix(strings.Trim(imp.Path.Value, `"`), "waybill/"); own {
+			f.imports[ours] = true
+		}
+	}
 	lines := bytes.Count(text, []byte("\n"))
 	if lines > maxFile {
 		t.Errorf("%s has %d lines, at most %d", path, lines, maxFile)
@@ -204,6 +214,80 @@ func printFigures(t *testing.T, p picture, packages map[string]*figures) {
 	}
 	t.Logf("%d tokens without tests\n%-28s %6s %6s %7s %6s %5s %5s\n%s", tokens,
 		"package", "lines", "code", "tokens", "/line", "% com", "func", table.String())
+}
+
+var update = flag.Bool("update", false, "write testdata/sizes.txt anew")
+
+// sizes is the file that lists what there is to read: the tokens of each package, and the lines of the
+// closures. A commit that makes one grow changes its line of the file, and says what for.
+const sizes = "testdata/sizes.txt"
+
+// closures are the packages for which it matters how much one has to read to believe them: all the packages
+// of ours that they import count with them. Where most is given, no commit may go beyond that.
+var closures = []struct {
+	name string
+	most int // lines; 0 is no more than the file says
+}{
+	{"store/live", 3_000}, // what was acknowledged is on the disk
+	{"server/proof/verify", 0},
+}
+
+// checkSizes fails where something is larger than the file of sizes says.
+func checkSizes(t *testing.T, p picture, packages map[string]*figures) {
+	now := map[string]int{}
+	for name, f := range packages {
+		if !strings.HasSuffix(name, "(tests)") && !p.forTests[name] {
+			now[name] = f.tokens
+		}
+	}
+	for _, c := range closures {
+		lines := closureOf(packages, c.name)
+		now["lines that "+c.name+" draws in"] = lines
+		if c.most > 0 && lines > c.most {
+			t.Errorf("%s draws in %d lines, at most %d", c.name, lines, c.most)
+		}
+	}
+	if *update {
+		var text strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(now)) {
+			fmt.Fprintf(&text, "%7d %s\n", now[name], name)
+		}
+		if err := os.WriteFile(sizes, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(sizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		count, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		listed[name], err = strconv.Atoi(count)
+		if err != nil {
+			t.Errorf("%s: %q is not a number and a name", sizes, line)
+		}
+	}
+	for name, n := range now {
+		if n > listed[name] {
+			t.Errorf("%s has grown from %d to %d; go test . -run TestShape -update lists it", name, listed[name], n)
+		}
+	}
+}
+
+// closureOf returns the lines of a package and of all packages of ours that it imports.
+func closureOf(packages map[string]*figures, name string) (lines int) {
+	drawn := []string{name}
+	for i := 0; i < len(drawn); i++ {
+		f := packages[drawn[i]]
+		lines += f.lines
+		for other := range f.imports {
+			if !slices.Contains(drawn, other) {
+				drawn = append(drawn, other)
+			}
+		}
+	}
+	return lines
 }
 
 // picture is what server/docs/code.md shows of the packages.
