@@ -18,7 +18,7 @@ import (
 
 var (
 	crashes = flag.Int("crashes", 0, "states that TestCrashes goes through, at least; "+
-		"0 is 700, at half of the places, and only some of the bytes and bits in the tests that change each")
+		"0 is 300, at half of the places, and only some of the bytes and bits in the tests that change each")
 	oneState = flag.String("crash", "",
 		"the only state that TestCrashes goes through, by the name that a failure gives it")
 )
@@ -262,7 +262,7 @@ func TestCrashes(t *testing.T) {
 	t.Parallel()
 	want := *crashes
 	if want == 0 {
-		want = 700
+		want = 300
 	}
 	var c *campaign
 	t.Run("places", func(t *testing.T) {

@@ -162,7 +162,7 @@ func TestTamperedServer(t *testing.T) {
 		len(named(all, "journal/")), len(journalLines(all)))
 	step := stride
 	if *crashes == 0 {
-		step = max(step, 23)
+		step = max(step, 61)
 	}
 	verdict(func(fsys durable.FS) (inspect.Report, error) {
 		rep, err := verify.Directory(fsys, false, inspect.Expected{})
