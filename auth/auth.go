@@ -121,8 +121,8 @@ type Partners struct {
 	byName map[string]int
 }
 
-// PartnerRecorder is Partners with the methods that change them, each as an event says. Whoever makes the
-// Partners holds the one recorder of them, and hands out the Partners alone.
+// PartnerRecorder is Partners with the methods that change them, each as an event says. The package that
+// makes the Partners holds their one recorder, and hands out the Partners alone.
 type PartnerRecorder struct{ *readPartners }
 
 type readPartners = Partners // under a name that no other package can set the field by
@@ -258,7 +258,7 @@ func (p PartnerRecorder) renew(id ID) *Partner {
 	return &n
 }
 
-// ApplyKeysRevoked ends keys: who shows one from now on is nobody.
+// ApplyKeysRevoked ends keys: from now on they name no caller.
 func (p PartnerRecorder) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
 	n := p.renew(e.Partner)
 	n.Keys = slices.Clone(n.Keys)

@@ -16,7 +16,8 @@ type Session struct {
 	Used        time.Time `json:"used"`    // when it was made or last refreshed
 	Access      Hash      `json:"access"`
 	AccessUntil time.Time `json:"accessUntil"`
-	// the last is good; whoever shows another has stolen it, or was stolen from; at most 1+MaxRefreshes
+	// Of these, at most 1+MaxRefreshes, the last is good. When another is shown, a token was stolen: by the
+	// caller or from the caller.
 	Refreshes []Hash    `json:"refreshes"`
 	Until     time.Time `json:"until"`
 
@@ -45,8 +46,8 @@ type Principal struct {
 	Access  Access
 }
 
-// Caller finds who shows an access token with that hash, or, with refreshing, the refresh token in force; nil
-// is nobody.
+// Caller finds the user and session of an access token with that hash, or, with refreshing, of the refresh
+// token in force; nil where there is none.
 func (a *Accounts) Caller(hash Hash, refreshing bool, now time.Time) *Principal {
 	s := a.sessions[a.byToken[hash]]
 	if s == nil || !now.Before(s.Until) ||
@@ -109,7 +110,7 @@ func (a AccountRecorder) ApplySessionStarted(now time.Time, e *SessionStarted) {
 	}, e.Refresh)
 }
 
-// ApplySessionRefreshed gives a session new tokens; the former ones are good no more.
+// ApplySessionRefreshed sets new tokens of a session; the former ones are no longer good.
 func (a AccountRecorder) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
 	n := *a.sessions[e.Session]
 	delete(a.byToken, n.Access)

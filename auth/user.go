@@ -299,7 +299,7 @@ func (a AccountRecorder) ApplyUserAdded(_ time.Time, e *UserAdded) {
 	a.link(e.User, e.Link)
 }
 
-// ApplyAccessGiven gives a user an access, or another role in a company.
+// ApplyAccessGiven adds an access of a user, or changes the role in one.
 func (a AccountRecorder) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 	n := *a.users[e.User]
 	others := slices.DeleteFunc(slices.Clone(n.Accesses), func(x Access) bool {

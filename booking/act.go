@@ -90,8 +90,9 @@ type (
 		Action  Action `json:"action"` // Pay or Book
 		Key     ID     `json:"key"`    // the idempotency id
 	}
-	// Refused says that the provider did not confirm: the ticket is as it was before it was asked. Unknown:
-	// nor did it refuse; when the same is asked again it is under the same idempotency id.
+	// Refused says that the provider did not confirm: the ticket is as it was before the provider was asked.
+	// Where the provider did not refuse either, Unknown is set, and the same question is asked again under
+	// the same idempotency id.
 	Refused struct {
 		Booking ID     `json:"booking"`
 		Ticket  ID     `json:"ticket"`
@@ -441,7 +442,7 @@ func (s Recorder) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 	s.put(b)
 }
 
-// ApplyCarrierSet gives a ticket a status of the carrier's.
+// ApplyCarrierSet sets the carrier's status of a ticket.
 func (s Recorder) ApplyCarrierSet(now time.Time, e *CarrierSet) {
 	b := s.renew(e.Booking, now)
 	b.find(e.Ticket).Carrier = e.Status

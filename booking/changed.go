@@ -48,7 +48,7 @@ func (s Recorder) ApplyRunCanceled(now time.Time, e *RunCanceled) {
 	}
 }
 
-// ApplyRunMoved gives all tickets of a run its new times.
+// ApplyRunMoved puts all tickets of a run on its new times.
 func (s Recorder) ApplyRunMoved(now time.Time, e *RunMoved) {
 	s.change(e.Run, func(c *RunChange) {
 		c.Shift = int32(e.Minutes) * 60
@@ -72,7 +72,7 @@ func (s Recorder) ApplyRunMoved(now time.Time, e *RunMoved) {
 	}
 }
 
-// moveTo gives a ticket's rides the runs that theirs became. It stays on its seats.
+// moveTo puts a ticket's rides on the runs that theirs became. The ticket keeps its seats.
 func (t *Ticket) moveTo(became map[*Run]*Run, now time.Time) {
 	moved := false
 	by := t.RefundsBy()
@@ -134,8 +134,8 @@ const (
 	maxAligned = 2 * 24 * 3600 // seconds that a timetable may have a run of a service day at another time
 )
 
-// CheckRunMoved reports whether a run may be moved so, that all that was sold of it is, and that whoever has
-// a ticket is told.
+// CheckRunMoved returns an error where a run may not be moved as an event says, where the event leaves out a
+// form in which the run was sold, or where it leaves out a ticket whose passenger is to be told.
 func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 	by := int64(e.Minutes)*60 - int64(s.Change(e.Run).Shift)
 	known := map[RunID]bool{}

@@ -12,8 +12,8 @@ import (
 	"waybill/booking/pages"
 )
 
-// Frozen is the state at an instant, for whoever goes through all of it without the lock. It is made at once,
-// however much there is.
+// Frozen is the state at an instant, to be gone through without the lock. Making one takes no longer where
+// there is more.
 type Frozen struct {
 	Runs []*Run // in the order they were first sold
 	Asks map[ID]Ask

@@ -8,8 +8,8 @@ import (
 )
 
 // A state keeps each booking packed into one text: with its tickets it takes a third of what the structs do,
-// and a garbage collection has nothing to follow in it. Whoever asks for a booking gets structs made from the
-// text; whoever changes one puts it back ([State.renew], [State.put]).
+// and a garbage collection has nothing to follow in it. A reader gets structs that are made from the text. An
+// event changes such structs and puts them back ([State.renew], [Recorder.put]).
 //
 // The text starts with the number of bytes that come next and stand for all but the passengers: numbers as
 // varints, runs by their number in the order they were first sold. Then come the passengers, one after the

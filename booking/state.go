@@ -30,7 +30,9 @@ type State struct {
 	asks       map[ID]Ask // by ticket
 	runChanges map[schedule.RunKey]*RunChange
 
-	late map[ID]bool // tickets that are in a booking made after them, or before, and may have to be noted
+	// late are unpaid tickets that were moved into a booking of another age, so that the order of the
+	// bookings does not say when their windows end; see Overdue
+	late map[ID]bool
 }
 
 // Ask is a confirmation that the provider was asked for, and has not given.
@@ -40,8 +42,8 @@ type Ask struct {
 	Request string
 }
 
-// Recorder is a State with the methods that change it, each as an event says. Whoever makes the State holds
-// the one Recorder of it, and hands out the State alone.
+// Recorder is a State with the methods that change it, each as an event says. The package that makes the
+// State holds its one Recorder, and hands out the State alone.
 type Recorder struct{ *state }
 
 type state = State // under a name that no other package can set the field by

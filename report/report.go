@@ -68,8 +68,8 @@ type State struct {
 	done map[string][]int
 }
 
-// Recorder is a State with the methods that change it, each as an event says. Whoever makes the State holds
-// the one Recorder of it, and hands out the State alone.
+// Recorder is a State with the methods that change it, each as an event says. The package that makes the
+// State holds its one Recorder, and hands out the State alone.
 type Recorder struct{ *state }
 
 type state = State // under a name that no other package can set the field by

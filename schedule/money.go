@@ -25,8 +25,8 @@ func Percent(amount, hundredths int64) int64 {
 	return (amount*hundredths + 5000) / 10000
 }
 
-// indexRules gives each route its refund rules, or else its company's. Where a row stands in its table does
-// not show.
+// indexRules finds the refund rules of each route: its own, or else its company's. The order of the rows in
+// the table makes no difference.
 func (t *Timetable) indexRules() {
 	t.rules = make([][]RefundRule, len(t.Routes))
 	t.discounts = make([][]Discount, len(t.Routes))

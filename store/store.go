@@ -32,8 +32,8 @@
 // Below this package, which opens a directory, signs its lines, writes snapshots, forks and erases:
 //
 //	live       the write side: the lock, the value, the one writer
-//	verify     whether a directory is as it was written; needs no write side, nor does copies
-//	copies     backup and repair: lines in another directory
+//	inspect    whether a directory is as it was written; it needs no write side
+//	copies     backup and repair: lines in another directory; it needs no write side either
 //	replay     the value that the lines of a journal lead to
 //	observe    what a journal must agree with, one type for each concern
 //	chain      a journal read from its first line to its end

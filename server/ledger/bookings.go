@@ -46,9 +46,9 @@ var bookingKinds = []kind{
 			s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 		},
 	}.kind(),
-	settledKind("ticket.paid", "paid", booking.Pay, booking.Recorder.ApplyPaid,
+	settledKind("ticket.paid", booking.Pay, booking.Recorder.ApplyPaid,
 		func(e *booking.TicketPaid) *booking.Settled { return &e.Settled }),
-	settledKind("ticket.booked", "booked", booking.Book, booking.Recorder.ApplyBooked,
+	settledKind("ticket.booked", booking.Book, booking.Recorder.ApplyBooked,
 		func(e *booking.TicketBooked) *booking.Settled { return &e.Settled }),
 	row[booking.TicketsCanceled]{
 		name:  "tickets.canceled",
@@ -120,9 +120,9 @@ var bookingKinds = []kind{
 	}.kind(),
 }
 
-// settledKind is the kind of a line that says what became of a ticket once the provider, or nobody, was
-// asked: it is paid or booked, as said tells in a word. Both have the same fields, which in finds.
-func settledKind[T any](name, said string, action booking.Action,
+// settledKind is the kind of a line that says that a ticket was paid or booked, after the provider confirmed
+// it or without a provider. Both events have the fields that in returns.
+func settledKind[T any](name string, action booking.Action,
 	apply func(booking.Recorder, time.Time, *T), in func(*T) *booking.Settled) kind {
 	return row[T]{
 		name:  name,

@@ -66,7 +66,7 @@ func (f *EventFeed) Changed() <-chan struct{} {
 	return f.changed
 }
 
-// FeedEvent is what a partner is told of.
+// FeedEvent is one event of a partner's feed.
 type FeedEvent struct {
 	Type    string
 	Time    time.Time

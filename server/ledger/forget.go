@@ -18,7 +18,7 @@ type PersonalErased struct {
 	Lines      []uint64          `json:"lines"`
 	Reason     string            `json:"reason"`
 	Passengers []ErasedPassenger `json:"passengers,omitempty"`
-	Reports    []booking.ID      `json:"reports"` // whose files told of them: they are written anew
+	Reports    []booking.ID      `json:"reports"` // whose files have them, and are written anew
 	// Tickets are the passengers as versions before wrote them. Such a line is no event of /v2/events: that
 	// would change the numbers of those after it, which clients have.
 	Tickets []booking.ID `json:"tickets,omitempty"`
@@ -109,7 +109,7 @@ func removeLetters(fsys durable.FS, tickets []booking.ID) error {
 	return err
 }
 
-// feedErased tells each partner of its passengers who are forgotten.
+// feedErased adds an event to the feed of each partner for each of its passengers who is forgotten.
 func (s *Keeper) feedErased(at journal.Stamp, list []ErasedPassenger) {
 	for _, p := range list {
 		s.feed(p.Partner).add(at, 1)

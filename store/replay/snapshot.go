@@ -79,8 +79,8 @@ func (m *Model[S, E]) Read(fsys durable.FS, seq uint64) (s Snapshot[S], whole bo
 }
 
 // Compare checks that the snapshot of a line is, byte for byte, what write writes: the value as the journal
-// leads to it. One of an earlier version need not be, as no start uses it, nor one that a running server has
-// removed since.
+// leads to it. A snapshot of an earlier version is passed over, as no start uses it, and so is one that a
+// running server has removed since.
 func (m *Model[S, E]) Compare(fsys durable.FS, head journal.Head, write func(io.Writer) error) error {
 	name := "snapshots/" + journal.Name(head.Seq)
 	same := false
