@@ -190,8 +190,12 @@ func (s *Collector) Run() {
 	s.client.CloseIdleConnections()
 }
 
-// SignNow has the newest lines signed at once: by the directory, and within a time by the witnesses.
+// SignNow has the newest lines signed at once: by the directory, and within a time by the witnesses. It waits
+// for those that are on their way to the disk, which a reader of the journal may see already.
 func (s *Collector) SignNow(within time.Duration) error {
+	if _, err := s.Now(); err != nil { // a view waits for what it sees
+		return err
+	}
 	if _, err := s.Store.Sign(); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package witness_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -68,6 +69,48 @@ func TestAnAuditorHasAllSignFirst(t *testing.T) {
 	last, err := s.Store.Sign()
 	if err != nil || witnessed != newest || newest != string(last) {
 		t.Errorf("%v\n%s\n%s\n%s", err, witnessed, newest, last)
+	}
+}
+
+// A line that is on its way to the disk stands in the journal already, where an auditor reads it beside the
+// server: it is signed first, too.
+func TestALineOnItsWayToTheDiskIsSignedFirst(t *testing.T) {
+	dir := t.TempDir()
+	disk := &rig.SlowSync{FS: durable.Dir(dir), Release: make(chan bool)}
+	s, err := server.Open(server.Config{Dir: dir, FS: disk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	before, err := s.Store.Sign()
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk.Slow.Store(true)
+	written := make(chan error)
+	go func() {
+		_, err := s.Admin.AddPartner("slow", nil)
+		written <- err
+	}()
+	<-disk.Reached()
+	signed := make(chan error, 1)
+	go func() {
+		signed <- s.Admin.Do("sign", &admin.Act{By: admin.Self(), Out: io.Discard})
+	}()
+	select {
+	case err := <-signed:
+		t.Errorf("it is signed before it is on the disk: %v", err)
+		signed <- err
+	case <-time.After(50 * time.Millisecond):
+	}
+	disk.Slow.Store(false)
+	close(disk.Release)
+	if err := errors.Join(<-written, <-signed); err != nil {
+		t.Fatal(err)
+	}
+	after, err := checkpoint.Newest(durable.Dir(dir))
+	if err != nil || bytes.Equal(before, after) {
+		t.Errorf("the line is not signed: %v", err)
 	}
 }
 
