@@ -21,12 +21,6 @@ import (
 	"unicode/utf8"
 )
 
-// back are the imports that still run up the picture of server/docs/code.md.
-var back = map[string][]string{
-	"server":              {"server/lab/bench", "server/lab/seed"},
-	"server/operate/desk": {"server/lab/bench"},
-}
-
 // topLevel is all that may stand beside the dotfiles.
 var topLevel = []string{
 	"main.go", "main_test.go", "README.md", "go.mod", "go.sum", "testdata",
@@ -349,7 +343,7 @@ func checkImports(t *testing.T, p picture, name string, file *ast.File) {
 		ours, own := strings.CutPrefix(to, "waybill/")
 		isTest := (test || p.forTests[from]) && strings.HasPrefix(to, "github.com/google/go-cmp/")
 		switch {
-		case own && !test && !p.mayImport(from, ours) && !slices.Contains(back[from], ours):
+		case own && !test && !p.mayImport(from, ours):
 			t.Errorf("%s imports %s, which is not below it in server/docs/code.md", name, to)
 		case !test && p.forTests[ours] && !p.forTests[from]:
 			t.Errorf("%s imports %s, which is for tests only", name, to)

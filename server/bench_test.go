@@ -116,7 +116,11 @@ func BenchmarkHandler(b *testing.B) {
 		clock bool
 	}{{"production", false}, {"test clock", true}} {
 		b.Run(c.name, func(b *testing.B) {
-			s, err := server.Open(server.Config{Dir: b.TempDir(), TestClock: c.clock})
+			lab := rig.NoClock()
+			if c.clock {
+				lab = rig.TestClock()
+			}
+			s, err := server.Open(server.Config{Dir: b.TempDir(), Lab: lab})
 			if err != nil {
 				b.Fatal(err)
 			}

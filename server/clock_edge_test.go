@@ -12,6 +12,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
+	"waybill/server/operate/stand"
 )
 
 // Decision windows.end: an offer is over at 20:00.000, also when that comes between looking it up and selling
@@ -64,9 +65,8 @@ func TestATestClockStartsOnADirectoryThatTakesLongToOpen(t *testing.T) {
 			}
 			now := rig.Start.Add(2 * time.Hour)
 			s, err := server.Open(server.Config{
-				Dir:       dir,
-				TestClock: true,
-				StartAt:   startAt,
+				Dir: dir,
+				Lab: rig.ClockFrom(startAt),
 				Now: func() time.Time { // each look at it takes a minute
 					now = now.Add(time.Minute)
 					return now
@@ -102,13 +102,12 @@ func TestATestClockDoesNotStartBeforeTheLastLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := server.Open(server.Config{
-		Dir:       dir,
-		TestClock: true,
-		StartAt:   rig.Start.Add(-time.Hour),
-		Now:       func() time.Time { return rig.Start.Add(time.Hour) },
+		Dir: dir,
+		Lab: rig.ClockFrom(rig.Start.Add(-time.Hour)),
+		Now: func() time.Time { return rig.Start.Add(time.Hour) },
 	})
-	if !errors.Is(err, server.ErrClock) {
-		t.Errorf("%v, want %v", err, server.ErrClock)
+	if !errors.Is(err, stand.ErrClock) {
+		t.Errorf("%v, want %v", err, stand.ErrClock)
 	}
 	if err == nil {
 		s.Close()

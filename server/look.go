@@ -15,19 +15,19 @@ import (
 func Look(cfg Config) (*Server, error) {
 	cfg.Verb = true
 	cfg.FS = durable.ReadOnly(cfg.web().FS)
-	s := newServer(cfg)
-	start := s.Config.Now()
+	cfg.Lab = nil // there is nothing for it to do
+	s := newServer(cfg, cfg.web())
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
 		return nil, err
 	}
-	st, err := held.Look(s.storeOptions(start, false))
+	st, err := held.Look(s.storeOptions())
 	if err != nil {
 		return nil, err
 	}
 	s.Store = st
 	s.Base, s.stop = context.WithCancel(context.Background())
 	s.Draining, s.drain = context.WithCancel(s.Base)
-	if err := s.takeUp(start); err != nil {
+	if err := s.takeUp(); err != nil {
 		return nil, err
 	}
 	return s, s.openIDP()

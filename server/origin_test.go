@@ -10,6 +10,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/lab/bench"
 	"waybill/server/lab/rig"
 )
 
@@ -156,8 +157,9 @@ func TestNoCacheKeepsARefusal(t *testing.T) {
 	v := rig.NewVisitor(t)
 	limited, _ := rig.Demo(t, server.Config{Rate: web.Rate{PerSecond: 1, Burst: 1}})
 	rig.RequestFrom(limited, "192.0.2.1:1", "GET", "/docs")
-	faulty, _ := rig.Demo(t, server.Config{TestClock: true, Bench: true})
-	if err := faulty.Bench.SetFaults([]byte(`[{"on":"*","do":"status","status":418}]`)); err != nil {
+	faults := bench.New(bench.Settings{TestClock: true, Watch: true})
+	faulty, _ := rig.Demo(t, server.Config{Lab: faults.Lab()})
+	if err := faults.SetFaults([]byte(`[{"on":"*","do":"status","status":418}]`)); err != nil {
 		t.Fatal(err)
 	}
 	closed, _ := rig.Demo(t, server.Config{})

@@ -2,9 +2,7 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"time"
 
 	"waybill/auth"
 	"waybill/server/ledger"
@@ -18,11 +16,11 @@ var ErrCopy = errors.New("the directory is a copy, which has no checkpoint.key; 
 // ready reports why the directory cannot be gone on with, before anything is written to it: a start that
 // fails leaves no line and no key.
 func (s *Server) ready(st ledger.State, found store.Start) error {
+	if s.options.Lab == nil && st.Clock().Ever {
+		return ErrMovedClock
+	}
 	if s.options.Verb && found.Copy {
 		return ErrCopy
-	}
-	if err := s.clockFits(st, found.Head.Time); err != nil {
-		return err
 	}
 	if err := s.readTimetable(st.TimetableHash()); err != nil {
 		return err
@@ -34,19 +32,6 @@ func (s *Server) ready(st ledger.State, found store.Start) error {
 		return nil
 	}
 	return s.options.Reserve()
-}
-
-// clockFits returns ErrClock for a test clock that would start at an instant before the last line of a
-// directory that has bookings. One that starts now starts where the directory is once it is open.
-func (s *Server) clockFits(st ledger.State, last time.Time) error {
-	at := s.options.StartAt
-	starts := s.options.TestClock && !at.IsZero() && !st.Clock().Set
-	if starts && st.Bookings.Count() > 0 && last.After(at.Add(time.Second)) {
-		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, "+
-			"%s: there are bookings",
-			ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
-	}
-	return nil
 }
 
 // readTimetable reads the timetable in force, unless the process has it.

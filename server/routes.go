@@ -1,7 +1,6 @@
 package server
 
 import (
-	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -72,8 +71,8 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"GET /docs/{page}":                                s.Public(s.reference.GetText),
 		"GET /checkpoint":                                 s.Public(s.witness.GetCheckpoint),
 		"GET /metrics":                                    s.Public(s.ops.GetMetrics),
-		"GET /test/clock":                                 s.Public(s.Bench.GetClock),
-		"POST /test/clock":                                s.Public(s.Bench.PostClock),
+		"GET /test/clock":                                 s.Public(s.lab().GetClock),
+		"POST /test/clock":                                s.Public(s.lab().PostClock),
 		"GET /livez":                                      s.Public(s.ops.GetLive),
 		"GET /readyz":                                     s.Public(s.ops.GetLive),
 		"GET /healthz":                                    s.Public(s.ops.GetLive),
@@ -88,7 +87,6 @@ func (s *Server) route() {
 		s.Mux.HandleFunc(pattern, h)
 	}
 	s.Mux.HandleFunc("/", s.Public(s.NotRouted))
-	s.Bench.SetRoutes(slices.Collect(maps.Keys(routes)))
 }
 
 // ServeHTTP answers one request.
@@ -124,7 +122,8 @@ func Unavailable(w http.ResponseWriter, r *http.Request) {
 }
 
 var unavailable = sync.OnceValue(func() *Server {
-	s := newServer(Config{})
+	var none Config
+	s := newServer(none, none.web())
 	s.unavailable = true
 	return s
 })

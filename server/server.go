@@ -32,14 +32,13 @@ import (
 	"waybill/server/api/search"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
-	"waybill/server/lab/bench"
-	"waybill/server/lab/seed"
 	"waybill/server/ledger"
 	"waybill/server/ledger/held"
 	"waybill/server/operate/admin"
 	"waybill/server/operate/carrier"
 	"waybill/server/operate/desk"
 	"waybill/server/operate/ops"
+	"waybill/server/operate/stand"
 	"waybill/server/proof/witness"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/outbox"
@@ -54,14 +53,13 @@ type Config struct {
 	FS  durable.FS // nil: Dir's
 	Log *slog.Logger
 
-	Now       func() time.Time // nil: the machine's clock
-	NewID     func() [16]byte  // nil: random
-	TestClock bool             // starts, or goes on with, a clock that can be moved (decision clock.test)
-	StartAt   time.Time        // where that starts in a directory that has none; zero is now
-	Frozen    bool             // has it stand still (decision clock.frozen)
-	Seed      *seed.Source     // what would be random comes from it; nil: random (decision seed.streams)
+	Now   func() time.Time // nil: the machine's clock
+	NewID func() [16]byte  // nil: random
 	// opened by a verb for one act: the directory's clock stays, and nothing runs in the background
 	Verb bool
+	// Lab is the test bench, which can move the clock (decision clock.test); nil: there is none in this
+	// program. A directory whose clock was ever set is then not opened to write.
+	Lab *stand.Lab
 
 	LegacySince   time.Time    // when the legacy interface was deprecated; zero is the directory's creation
 	MaxTransfers  int          // the changes a journey may have: 0 or 1
@@ -92,9 +90,6 @@ type Config struct {
 	// Reserve takes what else there must be to serve, as a socket. It is called under the directory's lock,
 	// before the first line is written; nil: there is nothing.
 	Reserve func() error
-
-	// Bench has what is sent kept for testers, texts too where no messenger takes them (decision bench.kept).
-	Bench bool
 }
 
 // Loaded is a timetable that was read, with its hash in the journal.
@@ -109,10 +104,7 @@ func (cfg *Config) web() web.Config {
 		FS:             cmp.Or[durable.FS](cfg.FS, durable.Dir(cfg.Dir)),
 		Log:            cfg.Log,
 		Now:            cfg.Now,
-		NewID:          cfg.newID(),
-		NewRequestID:   cfg.newRequestID(),
-		Random:         cfg.random("secrets"),
-		TestClock:      cfg.TestClock,
+		NewID:          cfg.NewID,
 		Verb:           cfg.Verb,
 		SecureCookies:  cfg.SecureCookies,
 		Rate:           cfg.Rate,
@@ -127,7 +119,6 @@ func (cfg *Config) web() web.Config {
 type Server struct {
 	*web.Core
 	Admin *admin.Executor // what verbs do
-	Bench *bench.Bench    // what testers do, where there is a test clock
 	Desk  *desk.Desk      // pages of those who run the directory
 
 	options     Config
@@ -147,19 +138,15 @@ type Server struct {
 	witness   *witness.Collector
 
 	running bool // something runs in the background
-	resumed bool // with the seed that the directory was made from
 
 	stop  context.CancelFunc // ends what runs in the background
 	drain context.CancelFunc
 	loops sync.WaitGroup // what runs until stop
 }
 
-// ErrClock is returned by Open for a clock setting that the directory does not allow.
-var ErrClock = errors.New("server: the clock setting does not fit the directory")
-
-// newServer makes a server that has nothing open yet.
-func newServer(cfg Config) *Server {
-	core := web.NewCore(cfg.web())
+// newServer makes a server that has nothing open yet. shared is what its rooms are told of cfg.
+func newServer(cfg Config, shared web.Config) *Server {
+	core := web.NewCore(shared)
 	s := &Server{Core: core, options: cfg}
 	resources := resource.NewWriter()
 	s.search = search.New(core, resources, cfg.MaxTransfers)
@@ -173,16 +160,9 @@ func newServer(cfg Config) *Server {
 	s.Admin = admin.New(core, &s.identity, s.company.WriteReports, s.carrier, s.outbox, s.provider,
 		s.witness)
 	s.ops = ops.New(core, cfg.Connections, s.witness.Refused)
-	s.Bench = bench.New(core, s.outbox, s.clockMoved)
-	s.Desk = desk.New(core, s.Admin, s.carrier, s.outbox, s.Bench, s.witness)
+	s.Desk = desk.New(core, s.Admin, s.carrier, s.outbox, s.witness, s.lab().Desk)
 	s.reference = reference.New(core)
 	s.route()
-	if cfg.Bench {
-		s.outbox.Observe(outbox.Observer{
-			Before: s.Bench.Before,
-			After:  s.Bench.After,
-		})
-	}
 	return s
 }
 
@@ -194,26 +174,25 @@ func (s *Server) clockMoved() error {
 
 // Handler returns what answers the server's requests: the server, and with a test clock the bench around it.
 func (s *Server) Handler() http.Handler {
-	if s.Config.TestClock {
-		return s.Bench.Around(s)
+	if around := s.lab().Around; around != nil {
+		return around(s)
 	}
 	return s
 }
 
-// Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock,
-// ErrSeed, ErrCopy, *durable.OtherOwner, and what is wrong with the files beside the journal.
+// Open opens the data directory, which is made if it does not exist. Errors: those of store.Open and of
+// package stand, ErrMovedClock, ErrCopy, *durable.OtherOwner, and what is wrong with the files beside the
+// journal.
 func Open(cfg Config) (*Server, error) {
 	if cfg.FS == nil { // else it is a test's, and nobody's
 		if err := durable.Dir(cfg.Dir).CheckOwner("journal", os.Geteuid()); err != nil {
 			return nil, err
 		}
 	}
-	resumed, err := cfg.takeSeed(cfg.web().FS)
+	s, err := prepare(cfg)
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(cfg)
-	s.resumed = resumed
 	start := s.Config.Now()
 	if err := s.openStore(start); err != nil {
 		return nil, err
@@ -242,31 +221,23 @@ func Open(cfg Config) (*Server, error) {
 
 // openStore opens the journal, and takes its clock and what it counts.
 func (s *Server) openStore(start time.Time) error {
-	isNew, err := s.isNew()
-	if err != nil {
-		return err
-	}
-	if s.options.Seed != nil && !isNew && s.options.Forked == nil && !s.resumed {
-		return ErrSeed
-	}
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
 		return err
 	}
-	st, fresh, err := held.Open(s.storeOptions(start, isNew))
+	options := s.storeOptions()
+	if s.options.Lab != nil {
+		s.options.Lab.Open(&options, start)
+	}
+	st, fresh, err := held.Open(options)
 	s.Store = st
 	s.fresh = fresh
 	return err
 }
 
-// storeOptions returns how the journal is kept, of a directory that may be new.
-func (s *Server) storeOptions(start time.Time, isNew bool) held.Options {
-	// The first line of a directory whose clock will stand still is of the instant at which it does.
-	first := cmp.Or(s.options.StartAt, start)
+// storeOptions returns how the journal is kept.
+func (s *Server) storeOptions() held.Options {
 	now := func(st ledger.State) time.Time {
-		if s.options.Frozen && isNew && !st.Clock().Set {
-			return first
-		}
-		if s.options.TestClock || s.options.Verb {
+		if s.options.Verb {
 			return st.Clock().At(s.Config.Now()) // one that is not set is not ahead
 		}
 		return s.Config.Now()
@@ -276,19 +247,9 @@ func (s *Server) storeOptions(start time.Time, isNew bool) held.Options {
 		Log:         s.Log,
 		Now:         now,
 		Ready:       s.ready,
-		Random:      s.options.journalRandom(),
 		Wrote:       s.Counts.Wrote,
 		Snapshotted: s.Counts.Snapshot,
 	}
-}
-
-// isNew reports whether the directory has no journal yet.
-func (s *Server) isNew() (bool, error) {
-	names, err := s.Config.FS.List("journal")
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return len(names) == 0, err
 }
 
 // runInBackground starts what a server does besides answering.
@@ -310,19 +271,27 @@ func (s *Server) runInBackground() {
 	s.loops.Go(s.witness.Run)
 }
 
-// takeUp starts or gives up the clock, and loads the timetable in force. For a verb it changes nothing.
-func (s *Server) takeUp(start time.Time) error {
-	began, err := s.settleClock(start)
+// takeUp takes the instant from which the directory counts, and loads the timetable in force.
+func (s *Server) takeUp() error {
+	var clock ledger.Clock
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
+		clock = st.Clock()
+	})
 	if err != nil {
 		return err
 	}
-	s.Deprecated = cmp.Or(s.options.LegacySince, began, s.Store.Created())
+	s.Deprecated = cmp.Or(s.options.LegacySince, clock.Began, s.Store.Created())
 	return s.loadTimetable()
 }
 
 // settleIn takes up what the journal says, and loads or makes what lies beside it.
 func (s *Server) settleIn(start time.Time) error {
-	if err := s.takeUp(start); err != nil {
+	if s.options.Lab != nil && !s.options.Verb {
+		if err := s.options.Lab.StartClock(start); err != nil {
+			return err
+		}
+	}
+	if err := s.takeUp(); err != nil {
 		return err
 	}
 	for _, dir := range ledger.SideDirs {
@@ -335,54 +304,11 @@ func (s *Server) settleIn(start time.Time) error {
 			return err
 		}
 	}
-	return errors.Join(s.settleSeed(), s.openIDP(), s.LoadRing(), s.openPeers(), s.openTicketKey())
-}
-
-// settleClock starts or gives up the directory's test clock, as the configuration says, and returns where it
-// was started, if nothing had been sold before.
-func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
-	var clock ledger.Clock
-	var at time.Time
-	sold := 0
-	err = s.Store.View(func(st ledger.State, now time.Time) {
-		clock = st.Clock()
-		at = now
-		sold = st.Bookings.Count()
-	})
-	if err != nil {
-		return began, err
+	var seeded error
+	if s.options.Lab != nil {
+		seeded = s.options.Lab.KeepSeed()
 	}
-	// Now is the directory's time once it is open, which may take long.
-	offset := max(0, at.Sub(s.Config.Now()))
-	if !s.options.StartAt.IsZero() {
-		at = s.options.StartAt
-		offset = at.Sub(start)
-	}
-	switch {
-	case s.options.TestClock && !clock.Set:
-		offset = offset.Truncate(time.Millisecond)
-		first := s.Config.Now().Add(offset).UTC().Truncate(time.Millisecond)
-		set := &ledger.ClockSet{OffsetMs: offset.Milliseconds()}
-		if s.options.Frozen {
-			first = at.UTC().Truncate(time.Millisecond)
-			set = &ledger.ClockSet{Still: first}
-		}
-		if sold == 0 {
-			clock.Began = first
-		}
-		set.Began = clock.Began
-		err = s.Store.SetClock(first, ledger.Entry{Event: set})
-	case s.options.Frozen && clock.Still.IsZero():
-		_, err = s.Do(func(_ ledger.State, now time.Time) (ledger.Event, error) {
-			return &ledger.ClockSet{Still: now}, nil
-		})
-	case !s.options.TestClock && !s.options.Verb && clock.Set:
-		err = s.Record(&ledger.ClockSet{Real: true})
-	}
-	if err == nil {
-		s.Still.Store(s.options.Frozen || s.options.TestClock && !clock.Still.IsZero())
-	}
-	return clock.Began, err
+	return errors.Join(seeded, s.openIDP(), s.LoadRing(), s.openPeers(), s.openTicketKey())
 }
 
 // loadTimetable reads the timetable in force and has it answer requests.

@@ -1,3 +1,5 @@
+//go:build !lean
+
 package command
 
 import (
@@ -33,6 +35,7 @@ func (c *call) bench() (int, error) {
 	cfg := server.Config{
 		Dir: c.dir,
 		Log: c.logger(c.Stderr, slog.LevelWarn),
+		Lab: newLab(),
 	}
 	if err := l.Over(cfg); err != nil {
 		return exitCode(err), err

@@ -27,6 +27,7 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/front"
 	"waybill/server/machines/standby"
+	"waybill/server/operate/stand"
 	"waybill/store"
 	"waybill/store/durable"
 	"waybill/store/journal"
@@ -126,11 +127,12 @@ func isHelp(arg string) bool {
 }
 
 // find returns the verb that a command line starts with, and what follows it; nil where it starts with none.
+// The verb may be one that is not in this build.
 func find(args []string) (*verb, []string) {
-	for i := range verbs {
-		words := strings.Fields(verbs[i].name)
+	for i := range table {
+		words := strings.Fields(table[i].name)
 		if len(args) >= len(words) && slices.Equal(args[:len(words)], words) {
-			return &verbs[i], args[len(words):]
+			return &table[i], args[len(words):]
 		}
 	}
 	return nil, nil
@@ -164,6 +166,9 @@ func (p *Process) help(words []string) int {
 		return exitDone
 	}
 	if v, rest := find(words); v != nil && len(rest) == 0 {
+		if v.do == nil {
+			return p.wrong("%s: %s", v.name, notInBuild)
+		}
 		p.newCall(v).usage(p.Stdout)
 		return exitDone
 	}
@@ -182,6 +187,9 @@ func (p *Process) list(to io.Writer, list []verb) {
 		fmt.Fprintf(to, "  %-16s %s\n", v.name, v.about)
 	}
 }
+
+// notInBuild is the answer to a verb or a flag that another build has, and this one has not.
+const notInBuild = "not in this build"
 
 // wrong says in a line what the command line alone shows wrong.
 func (p *Process) wrong(format string, args ...any) int {
@@ -289,6 +297,9 @@ func (c *call) usage(to io.Writer) {
 
 // run reads the arguments of a verb, does it, and returns the exit code.
 func (p *Process) run(v *verb, args []string) int {
+	if v.do == nil {
+		return p.wrong("%s: %s", v.name, notInBuild)
+	}
 	c := p.newCall(v)
 	err := c.read(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -401,6 +412,9 @@ func (c *call) read(args []string) error {
 	if err := c.Parse(args); err != nil {
 		// Package flag has no error of a type for this, only the text.
 		if name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
+			if slices.Contains(absentFlags[c.verb.name], name) {
+				return fmt.Errorf("-%s: %s", name, notInBuild)
+			}
 			var known []string
 			c.VisitAll(func(f *flag.Flag) {
 				known = append(known, f.Name)
@@ -451,8 +465,13 @@ func (c *call) mustExist() error {
 // fromEnv sets the flags that the environment gives; the command line overrides them. A container's settings
 // are variables, and a wrong one is an error like a wrong flag.
 func (c *call) fromEnv() (err error) {
+	for _, absent := range absentFlags[c.verb.name] {
+		if _, ok := c.Env(variable(absent)); ok {
+			return fmt.Errorf("%s: %s", variable(absent), notInBuild)
+		}
+	}
 	c.VisitAll(func(f *flag.Flag) {
-		name := "WAYBILL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := variable(f.Name)
 		if v, ok := c.Env(name); ok && err == nil {
 			if err = c.Set(f.Name, v); err != nil {
 				err = fmt.Errorf("%s=%q: %w", name, v, err)
@@ -460,6 +479,11 @@ func (c *call) fromEnv() (err error) {
 		}
 	})
 	return err
+}
+
+// variable returns the name of a flag in the environment.
+func variable(flag string) string {
+	return "WAYBILL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // exitCode maps an error of opening or running a directory.
@@ -473,7 +497,8 @@ func exitCode(err error) int {
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
 	case errors.Is(err, journal.ErrNewer), errors.As(err, new(*store.ClockError)),
-		errors.Is(err, server.ErrClock), errors.Is(err, server.ErrSeed),
+		errors.Is(err, server.ErrMovedClock), errors.Is(err, standby.ErrMovedClock),
+		errors.Is(err, stand.ErrClock), errors.Is(err, stand.ErrSeed),
 		errors.Is(err, front.ErrSocketPath), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	}

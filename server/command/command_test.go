@@ -163,7 +163,6 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "-max-transfers", "serve", "-max-transfers", "2")
 	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "0")
 	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "3651")
-	want(t, 2, "-test-clock", "serve", "-test-clock", "tomorrow")
 	want(t, 2, "-legacy-since .yesterday. is not an instant", "serve", "-legacy-since", "yesterday")
 	want(t, 2, "-addr", "serve", "-addr", "nowhere")
 	want(t, 2, "-log-level", "serve", "-log-level", "loud")
@@ -334,38 +333,6 @@ func TestServeExitCodes(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
 	want(t, 78, "too long for a socket", "serve", "-data", long, "-addr", "127.0.0.1:0")
 	want(t, 78, "too long for a socket", "partner", "add", "-data", long, "x")
-	// A directory without bookings may start its clock in the past, one with a clock goes on with it.
-	past := filepath.Join(t.TempDir(), "data")
-	want(t, 0, "is in force", "import", "-data", past, "../../testdata/demo")
-	key := strings.TrimSpace(want(t, 0, "wb_", "partner", "add", "-data", past, "anna"))
-	old := serve(t, "-data", past, "-test-clock", "2024-06-01T08:00:00Z")
-	if _, body := old.get(t, "/test/clock", ""); !strings.Contains(body, "2024-06-01T08:0") {
-		t.Errorf("the clock is at %s", body)
-	}
-	const search = "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2024-06-02"
-	if status, body := old.get(t, search, key); status != 200 || !strings.Contains(body, "2024-06-01T08:2") {
-		t.Errorf("%d: %s", status, body)
-	}
-	old.stop()
-	want(t, 0, "^sound", "verify", "-data", past)
-
-	// A directory whose clock is ahead is not opened without the flag; verbs use its clock.
-	ahead := filepath.Join(t.TempDir(), "data")
-	later := time.Now().AddDate(1, 0, 0).UTC().Format(time.RFC3339)
-	s := serve(t, "-data", ahead, "-test-clock", later)
-	if _, body := s.get(t, "/test/clock", ""); !strings.Contains(body, later[:13]) {
-		t.Errorf("the clock is at %s", body)
-	}
-	s.stop()
-	want(t, 78, later[:10]+".*"+time.Now().UTC().Format(time.DateOnly), "serve", "-data", ahead, "-addr",
-		"127.0.0.1:0")
-	want(t, 0, "wb_", "partner", "add", "-data", ahead, "later")
-	s = serve(t, "-data", ahead, "-test-clock", "2020-01-01T00:00:00Z")
-	if _, body := s.get(t, "/test/clock", ""); !strings.Contains(body, later[:13]) {
-		t.Errorf("the clock is at %s", body)
-	}
-	s.stop()
-
 	// A newer format, then damage.
 	format := filepath.Join(dir, "FORMAT")
 	text, err := os.ReadFile(format)

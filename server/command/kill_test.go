@@ -29,6 +29,14 @@ type process struct {
 	http.Client
 }
 
+// tags returns the build tags of the binary that these tests are of.
+func tags() string {
+	if isLean {
+		return "lean"
+	}
+	return ""
+}
+
 // build returns the binary, and a data directory that is not there yet.
 func build(t *testing.T) (bin, dir string) {
 	t.Helper()
@@ -42,7 +50,7 @@ func build(t *testing.T) (bin, dir string) {
 // program builds it once for all tests, in programDir.
 var program = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(programDir, "waybill")
-	out, err := exec.Command("go", "build", "-o", bin, "waybill").CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", tags(), "-o", bin, "waybill").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}

@@ -2,11 +2,8 @@ package command
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -208,40 +205,5 @@ func TestRepair(t *testing.T) {
 		"verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
 	if content(t, journal) != strings.Join(lines, "") {
 		t.Error("the repair changed the damaged journal")
-	}
-}
-
-// A line whose hash follows and that breaks a rule is no damage: verify calls it a matter of the books, with
-// no advice to cut, and a backup is made all the same, which says so.
-func TestBooksThatAreWrongAreNoDamage(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
-	s := serve(t, "-data", dir, "-test-clock", "2026-11-20T08:00:00Z")
-	want(t, 0, "kl-0700", "manifest", "-data", dir, "kl-0700", "2026-11-25")
-	s.stop()
-	forged := copied(t, dir)
-	lines := strings.SplitAfter(content(t, forged, firstFile), "\n")
-	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"manifest.read"`) })
-	lines[at] = strings.Replace(lines[at], `"passengers":0`, `"passengers":7`, 1)
-	for i := at; i < len(lines)-1; i++ { // what follows is chained anew
-		hashed, _, _ := strings.Cut(lines[i][75:len(lines[i])-1], `,"personal":{`)
-		lines[i] = fmt.Sprintf(`{"hash":"%x%s`, sha256.Sum256([]byte(lines[i-1][9:73]+hashed)), lines[i][73:])
-	}
-	if err := os.RemoveAll(filepath.Join(forged, "tree")); err != nil {
-		t.Fatal(err)
-	}
-	err := os.WriteFile(filepath.Join(forged, firstFile), []byte(strings.Join(lines, "")), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	place := fmt.Sprintf(`journal/000000000001.jsonl: line %d, byte \d+, seq %d: [^;]* and not 7`, at+1, at+1)
-	want(t, 1, `^waybill: books: store: `+place+"\n$", "verify", "-data", forged)
-	out := filepath.Join(t.TempDir(), "out")
-	want(t, 0, `(?s)is a true copy and has all up to line .*waybill: books: store: `+place, "backup", "-data", forged, out)
-	if content(t, out, firstFile) != strings.Join(lines, "") {
-		t.Error("the backup is not of these lines")
-	}
-	served := serve(t, "-data", out)
-	if code := served.stop(); code != 0 {
-		t.Errorf("serving the backup ends with %d", code)
 	}
 }

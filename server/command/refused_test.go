@@ -46,9 +46,6 @@ func TestAServeThatCannotStartWritesNothing(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(held, "admin.sock", "something"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	ahead := filepath.Join(t.TempDir(), "ahead")
-	later := time.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339)
-	serve(t, "-data", ahead, "-test-clock", later).stop()
 	unkeyed := cloned(t, dir)
 	if err := os.Remove(filepath.Join(unkeyed, "keys", "outbound")); err != nil {
 		t.Fatal(err)
@@ -58,28 +55,31 @@ func TestAServeThatCannotStartWritesNothing(t *testing.T) {
 	}
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	free := "127.0.0.1:0"
-	for _, c := range []struct {
-		code      int
-		dir, says string
-		args      []string
-	}{
+	refuses(t, fresh, []refusal{
 		{1, dir, "address already in use", []string{"-addr", taken.Addr().String()}},
-		{1, dir, "-test-control", []string{"-addr", free, "-test-clock", "now", "-test-control",
-			taken.Addr().String()}},
-		{78, dir, "there are bookings", []string{"-addr", free, "-test-clock", "2020-01-01T00:00:00Z"}},
-		{78, dir, "has lines already", []string{"-addr", free, "-test-clock", "now", "-seed", "7"}},
 		{78, dir, "-smtp-password-file", []string{"-addr", free, "-smtp", "mail:25", "-smtp-password-file",
 			"nowhere"}},
 		{78, dir, "-tls-cert", []string{"-addr", free, "-tls-cert", "nowhere", "-tls-key", "nowhere"}},
 		{1, held, "admin.sock", []string{"-addr", free}},
-		{78, ahead, "but the clock says", []string{"-addr", free}},
 		{1, unkeyed, "outbound", []string{"-addr", free}},
 		{1, fresh, "address already in use", []string{"-addr", taken.Addr().String()}},
-		{1, fresh, "-test-control", []string{"-addr", free, "-test-clock", "now", "-test-control",
-			taken.Addr().String()}},
 		{78, fresh, "-smtp-password-file", []string{"-addr", free, "-smtp", "mail:25", "-smtp-password-file",
 			"nowhere"}},
-	} {
+	})
+}
+
+// refusal is how a serve of a directory ends before it has begun.
+type refusal struct {
+	code      int
+	dir, says string
+	args      []string
+}
+
+// refuses has a directory served in vain in each way, and sees that nothing is changed; fresh is one that is
+// not there.
+func refuses(t *testing.T, fresh string, list []refusal) {
+	t.Helper()
+	for _, c := range list {
 		before := ""
 		if c.dir != fresh {
 			before = files(t, c.dir)

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,8 +19,6 @@ import (
 	"waybill/server/command/terminal"
 	"waybill/server/frame/web"
 	"waybill/server/front"
-	"waybill/server/lab/seed"
-	"waybill/server/lab/worlds"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/witness"
 	"waybill/server/reach/outbound"
@@ -38,9 +35,11 @@ func (c *call) serve() (code int, err error) {
 		MaxTransfers: transfers,
 	}
 	cfg.SecureCookies = c.get("secure-cookies").(bool)
-	if err := c.testBench(&cfg, addr); err != nil {
+	tests, err := c.testBench(addr)
+	if err != nil {
 		return exitUsage, err
 	}
+	cfg.Lab = tests.lab()
 	if cfg.LegacySince, err = web.ParseLegacySince(c.text("legacy-since")); err != nil {
 		return exitUsage, err
 	}
@@ -80,7 +79,7 @@ func (c *call) serve() (code int, err error) {
 		return exitUsage, err
 	}
 	if c.text("tls-cert") == "" {
-		return c.listen(cfg, addr, nil)
+		return c.listen(cfg, tests, addr, nil)
 	}
 	// The pair is read now, so that a wrong one is told here and not to the first client, and again for each
 	// handshake: certificates are renewed while the server runs.
@@ -92,65 +91,10 @@ func (c *call) serve() (code int, err error) {
 	if _, err := pair.Get(nil); err != nil {
 		return exitConfig, err
 	}
-	return c.listen(cfg, addr, &tls.Config{
+	return c.listen(cfg, tests, addr, &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: pair.Get,
 	})
-}
-
-// testClock reads where the test clock starts.
-func (c *call) testClock(cfg *server.Config) (err error) {
-	clock := c.text("test-clock")
-	cfg.TestClock = clock != ""
-	if clock == "" || clock == "now" {
-		return nil
-	}
-	if cfg.StartAt, err = instant(clock); err != nil {
-		return fmt.Errorf("-test-clock %w, or now", err)
-	}
-	if year := cfg.StartAt.UTC().Year(); year < web.MinYear || year > web.MaxYear {
-		return fmt.Errorf("-test-clock %s is not of the years %d to %d", clock, web.MinYear, web.MaxYear)
-	}
-	return nil
-}
-
-// testBench reads the flags of the test bench (decision bench.flags).
-func (c *call) testBench(cfg *server.Config, addr string) error {
-	if err := c.testClock(cfg); err != nil {
-		return err
-	}
-	cfg.Frozen = c.get("frozen").(bool)
-	seeded := c.text("seed")
-	control := c.text("test-control")
-	cfg.Bench = control != ""
-	switch {
-	case (cfg.Frozen || cfg.Bench || c.isGiven("seed")) && !cfg.TestClock:
-		return errors.New("-frozen, -seed and -test-control are of a test clock, which -test-clock starts")
-	case cfg.Bench && !isLoopback(control):
-		return fmt.Errorf("-test-control %q is not a loopback address as in 127.0.0.1:8081", control)
-	}
-	if !c.isGiven("seed") {
-		return nil
-	}
-	number, err := strconv.ParseUint(seeded, 10, 64)
-	if err != nil {
-		return fmt.Errorf("-seed %q is not a number from 0 to 18446744073709551615", seeded)
-	}
-	// Whoever knows the number knows every key and every secret, and can sign what they like with them: only
-	// those who are on this machine anyway may reach such a server.
-	if !isLoopback(addr) {
-		return errors.New("-seed: every key can be told from the number, so that -addr must be a " +
-			"loopback address")
-	}
-	cfg.Seed = seed.New(number)
-	return nil
-}
-
-// isLoopback reports whether an address to listen on is reached by this machine only. A name is looked up: it
-// may be another than localhost.
-func isLoopback(addr string) bool {
-	at, err := net.ResolveTCPAddr("tcp", addr)
-	return err == nil && at.IP.IsLoopback()
 }
 
 // peers reads whom the server calls.
@@ -224,21 +168,18 @@ func (c *call) identityProvider(cfg *server.Config) (err error) {
 	return err
 }
 
-// listen serves the directory until the process should end; over TLS if secured.
-func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int, error) {
-	// Both ports are open before anything is made: a directory is new only once.
-	var control net.Listener
+// listen serves the directory until the process should end; over TLS if secured. tests is its test bench.
+func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured *tls.Config) (int, error) {
+	// All ports are open before anything is made: a directory is new only once.
 	f, err := front.Listen(cfg, addr, secured)
 	if err != nil {
 		return exitCode(err), err
 	}
 	defer f.Close()
-	if cfg.Bench {
-		if control, err = net.Listen("tcp", c.text("test-control")); err != nil {
-			return exitFailed, fmt.Errorf("-test-control: %w", err)
-		}
-		defer control.Close()
+	if err := tests.listen(); err != nil {
+		return exitFailed, err
 	}
+	defer tests.close(cfg.Log)
 	if err := f.Open(); err != nil {
 		if errors.As(err, new(*journal.Damage)) {
 			err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
@@ -248,25 +189,16 @@ func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int,
 		}
 		return exitCode(err), err
 	}
-	warn(cfg, f.IsLocal)
+	warn(cfg)
+	tests.warn(cfg.Log, f.IsLocal)
 	// A server that others can reach has no demo: its key would be known.
 	// The demo is there before clients are let in: a server is ready once it has one.
 	if err := c.greet(f, cfg); err != nil {
 		return exitFailed, errors.Join(err, f.Server.Close())
 	}
-	if err := worlds.Clean(cfg.Dir); err != nil {
-		cfg.Log.Warn("what a killed server has left of worlds could not be removed", "err", err)
-	}
+	tests.clean(cfg)
 	f.Serve()
-	if cfg.Bench {
-		worlds := worlds.Listen(control, f, cfg)
-		f.Server.Desk.UseWorlds(worlds)
-		defer func() {
-			if err := worlds.Close(); err != nil {
-				cfg.Log.Warn("not all worlds could be removed; the next start does it", "err", err)
-			}
-		}()
-	}
+	tests.serve(f)
 	cfg.Log.Info("serving", "addr", f.Addr, "url", f.URL+"/", "data", cfg.Dir)
 	stopped := make(chan struct{})
 	defer close(stopped)
@@ -275,15 +207,10 @@ func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int,
 }
 
 // warn says in the log what others can do who should not, as the server is configured.
-func warn(cfg server.Config, isLocal bool) {
+func warn(cfg server.Config) {
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; " +
 			"who can read the data directory can make them")
-	}
-	if cfg.TestClock && !isLocal {
-		cfg.Log.Warn("-test-clock on an address that other machines reach: anybody there can, without a key, " +
-			"move the clock forward or stop it (POST /test/clock); unpaid tickets then lapse, refunds shrink, " +
-			"sessions end, and it never moves back")
 	}
 }
 

@@ -55,6 +55,6 @@ func (c *call) receive() (int, error) {
 	if err := dir.CheckOwner("journal", os.Geteuid()); err != nil {
 		return exitFailed, err
 	}
-	err := standby.Receive(dir, c.Stdin, c.Stdout)
+	err := standby.Receive(dir, standby.Options{NoClock: isLean}, c.Stdin, c.Stdout)
 	return exitCode(err), err
 }

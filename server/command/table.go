@@ -9,7 +9,7 @@ import (
 // verb is one of the commands.
 type verb struct {
 	name, operands, about string                            // operands has a word for each
-	do                    func(*call) (code int, err error) // code is the exit code where there is an error
+	do                    func(*call) (code int, err error) // code is of an error; nil: not in this build
 	flags                 []option                          // besides -data
 }
 
@@ -49,16 +49,14 @@ var (
 	dryRun    = option{"dry-run", false, "only say what would happen"}
 )
 
-// verbs are all there are, in the order in which help lists them.
-var verbs = []verb{
+// verbs are those of this build.
+var verbs = slices.DeleteFunc(slices.Clone(table), func(v verb) bool { return v.do == nil })
+
+// table has the verbs of all builds, in the order in which help lists them.
+var table = []verb{
 	// What is served, and to whom.
-	{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", (*call).serve, []option{
+	{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", (*call).serve, slices.Concat(benchFlags, []option{
 		{"addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one"},
-		{"test-clock", "",
-			"serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z"},
-		{"frozen", false, "have that clock stand still until it is moved"},
-		{"test-control", "", "the loopback `address` where testers make worlds and have things go wrong"},
-		{"seed", "", "the `number` that all that would be random comes from, in a new directory"},
 		{"max-transfers", 1, "changes a journey may have, 0 or 1"},
 		{"legacy-since", "",
 			"the `instant` since when the legacy interface is deprecated; without it the directory's creation"},
@@ -90,7 +88,7 @@ var verbs = []verb{
 		{"cors-origin", "",
 			"the `origins`, as in https://shop.example.com, with commas, whose pages may call the server"},
 		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},
-		{"log-level", "info", "debug, info (a line for each request), warn or error"}}},
+		{"log-level", "info", "debug, info (a line for each request), warn or error"}})},
 	{"desk", "",
 		"prints a link, good once, to pages for who runs the directory, whose server must be running",
 		(*call).desk, []option{
@@ -236,29 +234,11 @@ var verbs = []verb{
 		"writes every entity as CSV and a schema.sql, for databases, into the new directory OUT",
 		(*call).export, nil},
 	// The program itself.
-	{"bench", "",
-		"fills a new directory, or one it made, and measures how fast it sells, reads and searches",
-		(*call).bench, []option{
-			{"bookings", 10_000, "fill up to this `number` of bookings of two"},
-			{"conns", "1,64,256", "the `numbers` of connections to measure with, with commas"},
-			{"seconds", 3.0, "how long each is measured"}}},
-	{"tour", "", "plays one booking step by step, in a directory of its own: what is sent, written and changed",
-		(*call).tour, []option{
-			{"pace", 0.0, "go on by itself after so many `seconds`; with 0 Enter is waited for"}}},
+	benchVerb,
+	tourVerb,
 	{"ready", "", "says by its exit code whether a server is ready: 0, else 1", (*call).ready, []option{
 		{"addr", "http://127.0.0.1:8080", "the `URL` of the server"}}},
-	{"conform", "", "plays the interface's rules against any server", (*call).conform, []option{
-		{"base-url", "", "the `URL` of the server, as http://127.0.0.1:8080"},
-		{"key", "", "a partner's API `key`"},
-		{"key2", "", "the `key` of another partner"},
-		{"control", "", "the `URL` of the server's -test-control: the rules are played in a world of their own"},
-		{"from", "", "the `slug` of a city; without -from, -to and -date a journey is looked for"},
-		{"to", "", "the `slug` of a city"},
-		{"date", "", "a `day` with departures, as 2026-11-25"},
-		{"write", false, "also make bookings, of 20 seats at most, and cancel them; without it only GETs are sent"},
-		{"id-token", "", "an ID `token` of a company user"},
-		{"stage", 0, "only the stage of this `number`, 1 to 9"},
-		{"list", false, "print the rules, and ask nobody"},
-		{"junit", "", "the `file` to write the results into, as JUnit"}}},
-	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, nil},
+	conformVerb,
+	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, []option{
+		{"json", false, "print one object"}}},
 }

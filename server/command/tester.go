@@ -1,3 +1,5 @@
+//go:build !lean
+
 package command
 
 import (
@@ -9,18 +11,6 @@ import (
 	"waybill/server/front"
 	"waybill/server/lab/conform"
 )
-
-// The verbs that ask a server, wherever it is, as a client does. They have no directory, and take no lock.
-
-// ready says whether a server is ready. An image that has no shell and no curl has this for its health check,
-// so that it prints nothing where all is well.
-func (c *call) ready() (int, error) {
-	addr, err := front.ParseURL(c.text("addr"))
-	if err != nil {
-		return exitUsage, fmt.Errorf("-addr: %w", err)
-	}
-	return exitFailed, front.Ready(addr)
-}
 
 // conform plays the interface's rules against a server, whoever has written it. That a rule failed is exit 1,
 // and so is a booking that was left.

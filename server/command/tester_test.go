@@ -1,3 +1,5 @@
+//go:build !lean
+
 package command
 
 import (
@@ -8,8 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"waybill/server"
 )
 
 // Decisions bench.flags, conform.stages: the flags of the test bench, ready and conform.
@@ -20,6 +20,7 @@ func TestTesterFlagsThatCannotBe(t *testing.T) {
 		"serve -frozen":                                                    "-test-clock",
 		"serve -seed 1":                                                    "-test-clock",
 		"serve -test-control 127.0.0.1:0":                                  "-test-clock",
+		"serve -test-clock tomorrow":                                       "-test-clock",
 		"serve -test-clock now -seed x":                                    "number",
 		"serve -test-clock now -seed -1":                                   "number",
 		"serve -test-clock now -seed 1 -addr :0":                           "loopback",
@@ -132,10 +133,8 @@ func TestAClockThatOthersCanMoveIsAWarning(t *testing.T) {
 		{false, true, false},
 	} {
 		var log bytes.Buffer
-		warn(server.Config{
-			TestClock: c.testClock,
-			Log:       slog.New(slog.NewTextHandler(&log, nil)),
-		}, c.isLocal)
+		tests := testBench{clock: c.testClock}
+		tests.warn(slog.New(slog.NewTextHandler(&log, nil)), c.isLocal)
 		said := matches(`level=WARN .*anybody there can, without a key, move the clock forward`, log.String())
 		if said != c.warned {
 			t.Errorf("%+v: %s", c, &log)

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -161,28 +159,6 @@ func (c *call) repair() (int, error) {
 	})
 }
 
-// version says which build this is.
-func (c *call) version() (int, error) {
-	// The go command has written all of this into the binary: nobody keeps a number by hand.
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return exitFailed, errors.New("the binary holds no build information")
-	}
-	revision := "unknown"
-	var dependencies strings.Builder
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			revision = s.Value
-		}
-	}
-	for _, d := range info.Deps {
-		dependencies.WriteString(" " + d.Path + "@" + d.Version)
-	}
-	fmt.Fprintf(c.Stdout, "waybill %s\n%s\nrevision %s\ndependencies%s\n", info.Main.Version, info.GoVersion,
-		revision, cmp.Or(dependencies.String(), " none"))
-	return exitDone, nil
-}
-
 // verbOf makes a verb of an admin operation. The operands, by the given names, and the flags, by their own,
 // become the fields of the operation's form.
 func verbOf(op string, operands ...string) func(*call) (int, error) {
@@ -272,6 +248,7 @@ func (c *call) adminHere(op string, form url.Values) error {
 	cfg := server.Config{
 		Dir:  c.dir,
 		Log:  c.logger(c.Stderr, slog.LevelWarn),
+		Lab:  newLab(),
 		Verb: true,
 	}
 	open := server.Open

@@ -106,6 +106,9 @@ func (f *Front) Open() error {
 	return nil
 }
 
+// Config returns how the directory is served.
+func (f *Front) Config() server.Config { return f.cfg }
+
 // Serve lets clients in: there is something to serve.
 func (f *Front) Serve() {
 	h := f.Server.Handler()

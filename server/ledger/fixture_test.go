@@ -15,6 +15,7 @@ import (
 	"waybill/server/api/partner"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/server/proof/verify"
@@ -59,7 +60,8 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-		s, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return at }})
+		now := func() time.Time { return at }
+		s, err := server.Open(server.Config{Dir: dir, Lab: rig.NoClock(), Now: now})
 		if err != nil {
 			t.Fatal(version, err)
 		}
@@ -74,7 +76,8 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			for row := range bytes.Lines(rows.Bytes()) {
 				if regexp.MustCompile(`^{"(user|session|report|partner|retry|message)"|^{"version".*"geolocation"`).
 					Match(row) {
-					w.B = append(w.B, bytes.Replace(row, []byte(`"version":4,`), nil, 1)...)
+					row = bytes.Replace(row, []byte(`"version":5,`), nil, 1)
+					w.B = append(w.B, bytes.Replace(row, []byte(`"ever":true,`), nil, 1)...) // is new in it
 				}
 			}
 		})

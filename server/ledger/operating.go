@@ -89,6 +89,7 @@ func applyTimetableImported(s *Keeper, now time.Time, e *TimetableImported) {
 func applyClockSet(s *Keeper, _ time.Time, e *ClockSet) {
 	s.rest.clock = Clock{
 		Set:      !e.Real,
+		Ever:     true,
 		OffsetMs: e.OffsetMs,
 		Still:    e.Still,
 		Began:    cmp.Or(e.Began, s.rest.clock.Began),

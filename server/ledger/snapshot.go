@@ -25,7 +25,7 @@ import (
 // number. A booking is as the memory has it, packed, in base64; its passengers stand beside it in plain text.
 
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
-const snapshotVersion = 4
+const snapshotVersion = 5
 
 // Freeze returns what writes the state as it is now.
 func (c *Codec) Freeze(s State) func(io.Writer) error {

@@ -109,7 +109,9 @@ func NewKeeper() *Keeper {
 
 // Clock is the directory's test clock (decisions clock.test, clock.frozen).
 type Clock struct {
-	Set      bool  `json:"set"`
+	Set bool `json:"set"`
+	// Ever says that it was set, be it that it was given up since.
+	Ever     bool  `json:"ever,omitzero"`
 	OffsetMs int64 `json:"offsetMs"` // milliseconds ahead of the machine's clock; 0 while it stands still
 	// Still is the instant at which it stands still; zero while it ticks.
 	Still time.Time `json:"still,omitzero"`

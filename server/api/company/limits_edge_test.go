@@ -68,6 +68,6 @@ func (v reportsOf) restart(bytes int64) {
 	if err := v.S.Close(); err != nil {
 		v.T.Fatal(err)
 	}
-	v.S, _ = rig.Demo(v.T, server.Config{Dir: v.Dir, TestClock: true, ReportBytes: bytes})
+	v.S, _ = rig.Demo(v.T, server.Config{Dir: v.Dir, Lab: rig.TestClock(), ReportBytes: bytes})
 	v.SignIn()
 }

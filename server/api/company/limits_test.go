@@ -89,7 +89,7 @@ func TestASessionIsShownOnceItIsOnDisk(t *testing.T) {
 	// The snapshot lock of the store is no part of this: a slow sync is made by a file system that waits.
 	disk := &rig.SlowSync{FS: durable.Dir(dir), Release: make(chan bool)}
 	v.S.Close()
-	s, err := server.Open(server.Config{Dir: dir, FS: disk, TestClock: true,
+	s, err := server.Open(server.Config{Dir: dir, FS: disk, Lab: rig.TestClock(),
 		Now: func() time.Time { return rig.Start }})
 	if err != nil {
 		t.Fatal(err)

@@ -28,12 +28,9 @@ func TestLegacySinceOfATestClock(t *testing.T) {
 	s, _ := rig.Demo(t, cfg) // its first line is of scriptStart
 	want := fmt.Sprintf("@%d", began.Unix())
 	for i, step := range []func(*server.Config){
-		func(c *server.Config) {
-			c.TestClock = true
-			c.StartAt = began
-		},
-		func(c *server.Config) { c.StartAt = began.AddDate(0, 0, 7) }, // it has a clock
-		func(c *server.Config) { c.TestClock = false },
+		func(c *server.Config) { c.Lab = rig.ClockFrom(began) },
+		func(c *server.Config) { c.Lab = rig.ClockFrom(began.AddDate(0, 0, 7)) }, // it has a clock
+		func(c *server.Config) { c.Lab = rig.NoClock() },
 		func(*server.Config) {},
 	} {
 		if err := s.Close(); err != nil {
@@ -48,7 +45,8 @@ func TestLegacySinceOfATestClock(t *testing.T) {
 		if got := deprecation(s); got != want {
 			t.Errorf("start %d: %s, want %s", i, got, want)
 		}
-		if w := rig.Ask(s, "", "POST", "/test/clock", `{"advance":"48h"}`); cfg.TestClock && w.Code != 200 {
+		w := rig.Ask(s, "", "POST", "/test/clock", `{"advance":"48h"}`)
+		if ticks := cfg.Lab.Around != nil; ticks && w.Code != 200 {
 			t.Error(i, w.Code, w.Body)
 		}
 	}
@@ -77,7 +75,7 @@ func TestLegacySinceOfATestClockAfterSales(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cfg.TestClock, cfg.StartAt = true, rig.Start.AddDate(0, 1, 0)
+	cfg.Lab = rig.ClockFrom(rig.Start.AddDate(0, 1, 0))
 	s, _ = rig.Demo(t, cfg)
 	if got := deprecation(s); got != fmt.Sprintf("@%d", rig.Start.Unix()) {
 		t.Error(got)

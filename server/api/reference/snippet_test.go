@@ -62,7 +62,7 @@ func (o *opened) newShop(t *testing.T) *shop {
 		t.Fatal(err)
 	}
 	v := *o.Visitor
-	s, err := server.Open(server.Config{Dir: dir, TestClock: true,
+	s, err := server.Open(server.Config{Dir: dir, Lab: rig.TestClock(),
 		Now: func() time.Time { return rig.Start }})
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func TestARateIsOfAPartnerOrOfAnAddress(t *testing.T) {
 // small one, and nothing of another partner's. On a clock that stands still nothing grows back.
 func TestWhatAPartnerIsSentIsOfItsRate(t *testing.T) {
 	s, anna := rig.Demo(t,
-		server.Config{TestClock: true, Frozen: true, Rate: web.Rate{PerSecond: 1, Burst: 20}})
+		server.Config{Lab: rig.StillClock(), Rate: web.Rate{PerSecond: 1, Burst: 20}})
 	boris, err := s.Admin.AddPartner("boris", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
 
 // On a clock that stands still allowances grow by its moves alone: a move is never refused for want of one.
 func TestTheClockIsMovedWhateverTheRate(t *testing.T) {
-	s, _ := rig.Demo(t, server.Config{TestClock: true, Frozen: true, Rate: web.Rate{PerSecond: 1, Burst: 1}})
+	s, _ := rig.Demo(t, server.Config{Lab: rig.StillClock(), Rate: web.Rate{PerSecond: 1, Burst: 1}})
 	code := func(method, target string) int {
 		r := httptest.NewRequest(method, target, strings.NewReader(`{"advance":"1s"}`))
 		w := httptest.NewRecorder()

@@ -13,6 +13,7 @@ import (
 	"waybill/server"
 	"waybill/server/api/reference"
 	"waybill/server/frame/web"
+	"waybill/server/lab/bench"
 	"waybill/server/lab/rig"
 )
 
@@ -100,9 +101,10 @@ func TestDocumentsAreWrittenFromSharedBytes(t *testing.T) {
 // Slow readers of the document do not count, also where a test bench holds answers back.
 func TestSlowReadersOfTheDocumentDoNotCount(t *testing.T) {
 	plain, _ := rig.Demo(t, server.Config{})
-	bench, _ := rig.Demo(t, server.Config{TestClock: true, Bench: true})
+	watching := bench.Settings{TestClock: true, Watch: true}
+	around, _ := rig.Demo(t, server.Config{Lab: bench.New(watching).Lab()})
 	slowReadersOfTheDocument(t, plain.Handler())
-	slowReadersOfTheDocument(t, bench.Handler())
+	slowReadersOfTheDocument(t, around.Handler())
 }
 
 // slowReadersOfTheDocument has many clients ask for the document, each of which takes one byte before the

@@ -1,7 +1,8 @@
 // Package bench is the room of testers: with it they bring about what can happen to a client of the service,
 // and bring it about again (decision bench.faults).
 //
-// A [Bench] belongs to one server that was started with a test clock, and stands around its handler:
+// A [Bench] belongs to one server, and stands in the place that this has for it, by [Bench.Lab]. Where
+// there is a test clock it stands around the server's handler:
 //
 //	request → bench.Bench → server.Server → …, the answer held back → what it caused → client
 //
@@ -9,38 +10,90 @@
 // everything that it has caused has happened: messages are sent, reports are written. So a test has nothing
 // to wait for, and the journal has the same lines in the same order each time.
 //
-// A server without a test clock has no such room in the way of its requests.
+// A server without a test clock has no such room in the way of its requests. All that the bench does there is
+// to give up a test clock that the directory had.
 package bench
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"waybill/server/frame/web"
+	"waybill/server/lab/seed"
+	"waybill/server/ledger"
+	"waybill/server/operate/stand"
 	"waybill/server/reach/outbox"
 )
+
+// Settings say what a bench is to have. The zero value has no test clock.
+type Settings struct {
+	TestClock bool      // starts, or goes on with, a clock that can be moved (decision clock.test)
+	StartAt   time.Time // where that starts in a directory that has none; zero is now
+	Frozen    bool      // has it stand still (decision clock.frozen)
+	// Seed is where what would be random comes from; nil: it is random, but in a directory that was made from
+	// a seed.
+	Seed *seed.Source
+	// Watch has what is sent kept for testers, texts too where no messenger takes them.
+	Watch bool
+}
 
 // Bench is the test bench of one server.
 type Bench struct {
 	*web.Core
+	set    Settings
+	forked *ledger.WorldForked // of a world, which goes on from another's seed; nil: it is none
+	begun  begun
+
 	outbox     *outbox.Relay
 	routes     []string     // of the interface, as rules name them
 	clockMoved func() error // brings about what is due once a clock that ticks was moved
 	moving     sync.Mutex   // the clock
 
+	worlds   atomic.Pointer[Worlds] // nil where there are none to make
 	faults   faults
 	requests requests
 	sent     sent
 }
 
-// New returns the room. clockMoved brings about what is due once a clock that ticks was moved.
-func New(core *web.Core, outbox *outbox.Relay, clockMoved func() error) *Bench {
-	return &Bench{
-		Core:       core,
-		outbox:     outbox,
-		clockMoved: clockMoved,
+// New returns a bench.
+func New(set Settings) *Bench {
+	return &Bench{set: set}
+}
+
+// Lab returns the bench as the hall takes it. It is for one server at a time.
+func (s *Bench) Lab() *stand.Lab {
+	lab := &stand.Lab{
+		Begin:      s.begin,
+		Furnish:    s.furnish,
+		Open:       s.open,
+		StartClock: s.startClock,
+		KeepSeed:   s.keepSeed,
+		GetClock:   s.GetClock,
+		PostClock:  s.PostClock,
+		Desk:       s.guests(),
+	}
+	if s.set.TestClock {
+		lab.Around = s.Around
+	}
+	return lab
+}
+
+// furnish takes up the rooms of the server that the bench is of.
+func (s *Bench) furnish(core *web.Core, letters *outbox.Relay, due func() error) {
+	s.Core = core
+	s.outbox = letters
+	s.clockMoved = due
+	s.routes = slices.Sorted(maps.Keys(core.Counts.Routes))
+	s.routes = slices.DeleteFunc(s.routes, func(route string) bool { return !isInterface(route) })
+	if s.set.Watch {
+		letters.Observe(outbox.Observer{
+			Before: s.Before,
+			After:  s.After,
+		})
 	}
 }
 
@@ -48,7 +101,7 @@ func New(core *web.Core, outbox *outbox.Relay, clockMoved func() error) *Bench {
 func (s *Bench) Around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		answer := &held{to: w}
+		answer := &heldAnswer{to: w}
 		caller, now := s.caller(r)
 		if s.Still.Load() {
 			answer.Header().Set("Date", now.Format(http.TimeFormat))
@@ -78,7 +131,7 @@ func isSafe(method string) bool {
 }
 
 // release sends the answer, or what is left of it.
-func (s *Bench) release(out outcome, answer *held, r *http.Request) {
+func (s *Bench) release(out outcome, answer *heldAnswer, r *http.Request) {
 	if out.wait > 0 {
 		// A connection is written to for a minute, and this is beside that.
 		until := time.Now().Add(out.wait + time.Minute)

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"net/http"
-	"slices"
 	"sync"
 
 	"waybill/auth"
@@ -142,14 +141,4 @@ func (s *Bench) DeleteFaults(w http.ResponseWriter, _ *http.Request) error {
 	s.faults.set(nil)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// SetRoutes makes known the routes that a rule may name.
-func (s *Bench) SetRoutes(patterns []string) {
-	for _, route := range patterns {
-		if isInterface(route) {
-			s.routes = append(s.routes, route)
-		}
-	}
-	slices.Sort(s.routes)
 }

@@ -9,8 +9,9 @@ import (
 	"waybill/server/frame/web"
 )
 
-// held is an answer that is whole before the client sees anything of it. Of its fields only to must be set.
-type held struct {
+// heldAnswer is an answer that is whole before the client sees anything of it. Of its fields only to must be
+// set.
+type heldAnswer struct {
 	to     http.ResponseWriter // whose header it shares
 	status int                 // 0: nothing was written
 	body   bytes.Buffer
@@ -18,29 +19,29 @@ type held struct {
 }
 
 // Header returns the header of the answer.
-func (h *held) Header() http.Header {
+func (h *heldAnswer) Header() http.Header {
 	return h.to.Header()
 }
 
 // WriteHeader keeps the first status.
-func (h *held) WriteHeader(status int) {
+func (h *heldAnswer) WriteHeader(status int) {
 	h.status = cmp.Or(h.status, status)
 }
 
 // Write keeps a part of the body.
-func (h *held) Write(b []byte) (int, error) {
+func (h *heldAnswer) Write(b []byte) (int, error) {
 	h.WriteHeader(http.StatusOK)
 	return h.body.Write(b)
 }
 
 // KeepShared keeps a whole body that is the same for everybody, and that nobody changes.
-func (h *held) KeepShared(b []byte) {
+func (h *heldAnswer) KeepShared(b []byte) {
 	h.WriteHeader(http.StatusOK)
 	h.shared = b
 }
 
 // bytes returns the body.
-func (h *held) bytes() []byte {
+func (h *heldAnswer) bytes() []byte {
 	if h.shared != nil {
 		return h.shared
 	}
@@ -48,17 +49,17 @@ func (h *held) bytes() []byte {
 }
 
 // FlushError lets nothing go.
-func (h *held) FlushError() error {
+func (h *heldAnswer) FlushError() error {
 	return nil
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (h *held) Unwrap() http.ResponseWriter {
+func (h *heldAnswer) Unwrap() http.ResponseWriter {
 	return h.to
 }
 
 // release sends the answer to a request.
-func (h *held) release(r *http.Request) {
+func (h *heldAnswer) release(r *http.Request) {
 	h.to.WriteHeader(cmp.Or(h.status, http.StatusOK))
 	if h.shared != nil {
 		web.WriteShared(h.to, r, h.shared)
@@ -68,7 +69,7 @@ func (h *held) release(r *http.Request) {
 }
 
 // start sends the header, which promises the whole body, and so many bytes of it.
-func (h *held) start(bytes int) {
+func (h *heldAnswer) start(bytes int) {
 	h.Header().Set("Content-Length", strconv.Itoa(len(h.bytes())))
 	h.to.WriteHeader(cmp.Or(h.status, http.StatusOK))
 	h.to.Write(h.bytes()[:bytes])

@@ -140,7 +140,7 @@ type promise struct {
 const promisesKept = 1000
 
 // failMessages answers a request whose messages then fail. Where it has none, the rule was not applied.
-func (s *Bench) failMessages(rule *counted, route string, answer *held, r *http.Request,
+func (s *Bench) failMessages(rule *counted, route string, answer *heldAnswer, r *http.Request,
 	next http.Handler) {
 	caller, _ := s.caller(r)
 	if caller == nil { // who is refused, and has no messages

@@ -76,7 +76,7 @@ func (s *Bench) GetRequests(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // remember keeps a request that was answered.
-func (s *Bench) remember(at time.Time, caller *auth.Partner, answer *held, r *http.Request,
+func (s *Bench) remember(at time.Time, caller *auth.Partner, answer *heldAnswer, r *http.Request,
 	took time.Duration) {
 	kept := Request{
 		At:     at,

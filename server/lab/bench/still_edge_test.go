@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"waybill/server"
+	"waybill/server/lab/bench"
 	"waybill/server/lab/rig"
 	"waybill/server/lab/seed"
+	"waybill/server/operate/stand"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
 	"waybill/store/durable"
@@ -26,9 +28,9 @@ import (
 // stillServer opens a demo whose clock stands still, with a booking of two by a partner.
 func stillServer(t *testing.T, cfg server.Config) (s *server.Server, key, booking string) {
 	t.Helper()
-	cfg.TestClock = true
-	cfg.Frozen = true
-	cfg.StartAt = rig.Start
+	if cfg.Lab == nil {
+		cfg.Lab = rig.StillFromStart(nil)
+	}
 	s, key = rig.Demo(t, cfg)
 	offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	body := strings.ReplaceAll(rig.BookingBody(offer, 2), `"Ukrainka"`,
@@ -57,7 +59,7 @@ func notesOfAStillClock(t *testing.T, pause func()) (notes string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s, key, booking := stillServer(t,
-			server.Config{Dir: filepath.Join(t.TempDir(), "data"), Seed: seed.New(7)})
+			server.Config{Dir: filepath.Join(t.TempDir(), "data"), Lab: rig.StillFromStart(seed.New(7))})
 		for _, request := range []string{"GET /livez", "POST /v2/bookings/" + booking + "/pay",
 			"POST /v2/bookings/" + booking + "/cancel"} {
 			method, path, _ := strings.Cut(request, " ")
@@ -119,7 +121,7 @@ func TestAStillDirectoryThatCannotBeOpened(t *testing.T) {
 	for _, name := range files {
 		os.Remove(name)
 	}
-	if s, err := server.Open(server.Config{Dir: dir, TestClock: true}); err == nil {
+	if s, err := server.Open(server.Config{Dir: dir, Lab: rig.TestClock()}); err == nil {
 		s.Close()
 		t.Error("it is opened without its timetable")
 	}
@@ -207,7 +209,7 @@ func TestWhatIsInDoubtIsAskedAsTheClockMoves(t *testing.T) {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.Open(server.Config{Dir: copied, TestClock: true, Confirm: confirm})
+	s, err := server.Open(server.Config{Dir: copied, Lab: rig.TestClock(), Confirm: confirm})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +291,7 @@ func TestAStillProviderIsAskedOneAfterTheOther(t *testing.T) {
 // A directory that was made from a seed goes on from it: the same history gives the same.
 func TestASeededDirectoryGoesOnFromItsSeed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
-	s, key, first := stillServer(t, server.Config{Dir: dir, Seed: seed.New(3)})
+	s, key, first := stillServer(t, server.Config{Dir: dir, Lab: rig.StillFromStart(seed.New(3))})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +301,7 @@ func TestASeededDirectoryGoesOnFromItsSeed(t *testing.T) {
 	}
 	var answers []string
 	for _, dir := range []string{dir, again} {
-		s, err := server.Open(server.Config{Dir: dir, TestClock: true})
+		s, err := server.Open(server.Config{Dir: dir, Lab: rig.TestClock()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,8 +313,8 @@ func TestASeededDirectoryGoesOnFromItsSeed(t *testing.T) {
 	if answers[0] != answers[1] || strings.Contains(answers[0], first) {
 		t.Errorf("%s\n%s", answers[0], answers[1])
 	}
-	if _, err := server.Open(server.Config{Dir: dir, TestClock: true, Seed: seed.New(3)}); !errors.Is(err,
-		server.ErrSeed) {
+	seeded := bench.New(bench.Settings{TestClock: true, Seed: seed.New(3)}).Lab()
+	if _, err := server.Open(server.Config{Dir: dir, Lab: seeded}); !errors.Is(err, stand.ErrSeed) {
 		t.Errorf("with the seed again: %v", err)
 	}
 }

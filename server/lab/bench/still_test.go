@@ -27,10 +27,7 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 	dir := filepath.Join(t.TempDir(), "data")
 	s, err := server.Open(server.Config{
 		Dir:          dir,
-		TestClock:    true,
-		StartAt:      rig.Start,
-		Frozen:       true,
-		Seed:         seed.New(number),
+		Lab:          rig.StillFromStart(seed.New(number)),
 		MaxTransfers: 1,
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ const faultHeader = "Waybill-Fault"
 
 // strike answers a request to which a rule is applied. answer has what the client would have got; what it
 // returns says what the client gets instead.
-func (s *Bench) strike(rule *counted, route string, answer *held, r *http.Request,
+func (s *Bench) strike(rule *counted, route string, answer *heldAnswer, r *http.Request,
 	next http.Handler) outcome {
 	switch rule.Do {
 	case AnswerStatus:
@@ -63,7 +63,7 @@ type outcome struct {
 }
 
 // mark names the rule in the answer.
-func mark(answer *held, rule *counted) {
+func mark(answer *heldAnswer, rule *counted) {
 	answer.Header().Set(faultHeader, strconv.Itoa(rule.place))
 }
 
@@ -103,7 +103,7 @@ var errSilent = errors.New("a rule of the test bench: the provider says nothing"
 
 // standIn answers a request with a provider that does what the rule says. Where nobody asked the provider,
 // the rule was not applied.
-func (s *Bench) standIn(rule *counted, answer *held, r *http.Request, next http.Handler) {
+func (s *Bench) standIn(rule *counted, answer *heldAnswer, r *http.Request, next http.Handler) {
 	var struck atomic.Bool
 	stand := func(ctx context.Context, c provider.Confirmation, otherwise provider.Confirm) error {
 		if !s.isTicket(rule.Ticket, c.Ticket) {

@@ -27,6 +27,7 @@ import (
 	"waybill/auth"
 	"waybill/server"
 	"waybill/server/front"
+	testbench "waybill/server/lab/bench"
 	"waybill/server/lab/conform"
 	"waybill/server/lab/rig"
 	"waybill/server/lab/worlds"
@@ -43,14 +44,17 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	lab := testbench.New(testbench.Settings{
+		TestClock: true,
+		StartAt:   time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
+		Frozen:    true,
+		Watch:     true,
+	})
 	cfg := server.Config{
 		Dir:          filepath.Join(t.TempDir(), "d"),
 		Log:          slog.New(slog.DiscardHandler),
-		TestClock:    true,
-		StartAt:      time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
-		Frozen:       true,
+		Lab:          lab.Lab(),
 		MaxTransfers: 1,
-		Bench:        true,
 	}
 	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
 	if err != nil {
@@ -87,7 +91,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := worlds.Listen(ln, f, cfg)
+	c := worlds.Listen(ln, f, lab)
 	b.control = c.URL()
 	t.Cleanup(func() {
 		c.Close()

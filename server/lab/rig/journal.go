@@ -136,7 +136,7 @@ func Tailed(t *testing.T, dir, format string, from uint64) string {
 // Received gives a standby what it should take, and returns what it says.
 func Received(dir, stream string) (said string, err error) {
 	var out bytes.Buffer
-	err = standby.Receive(durable.Dir(dir), strings.NewReader(stream), &out)
+	err = standby.Receive(durable.Dir(dir), standby.Options{}, strings.NewReader(stream), &out)
 	return out.String(), err
 }
 

@@ -64,7 +64,7 @@ func (o *Office) Reopen() {
 		fsys = o.Wrap(fsys)
 	}
 	s, err := server.Open(server.Config{
-		Dir: o.dir, FS: fsys, MaxTransfers: 1, TestClock: true,
+		Dir: o.dir, FS: fsys, MaxTransfers: 1, Lab: TestClock(),
 		Log: slog.New(slog.NewTextHandler(&o.Logged, nil)), Now: func() time.Time {
 			return time.Now().Add(Start.Sub(began))
 		},

@@ -100,8 +100,11 @@ func NewPlayer(t *testing.T, dir, file string) *Player {
 func (p *Player) open() {
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles start
 	cfg := server.Config{
-		Dir: p.dir, Log: p.log, MaxTransfers: 1, TestClock: strings.HasPrefix(p.file, "clock"),
+		Dir: p.dir, Log: p.log, MaxTransfers: 1, Lab: NoClock(),
 		Now: func() time.Time { return time.Now().Add(Start.Sub(began)) },
+	}
+	if strings.HasPrefix(p.file, "clock") {
+		cfg.Lab = TestClock()
 	}
 	if p.provider != "" && p.provider != "none" {
 		cfg.Confirm = p.confirm

@@ -32,7 +32,7 @@ func NewVisitor(t *testing.T) *Visitor { return NewVisitorOn(t, t.TempDir()) }
 
 // NewVisitorOn opens a directory, books, and has a report written.
 func NewVisitorOn(t *testing.T, dir string) *Visitor {
-	s, key := Demo(t, server.Config{Dir: dir, TestClock: true})
+	s, key := Demo(t, server.Config{Dir: dir, Lab: TestClock()})
 	v := &Visitor{
 		T:     t,
 		S:     s,

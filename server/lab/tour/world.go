@@ -17,6 +17,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/front"
+	"waybill/server/lab/bench"
 	"waybill/server/lab/seed"
 	"waybill/server/operate/admin"
 	"waybill/store/durable"
@@ -31,7 +32,7 @@ type world struct {
 	dir   string
 	fsys  durable.FS
 	front *front.Front
-	cfg   server.Config
+	set   bench.Settings
 
 	// What earlier steps leave to later ones.
 	anna, other string // keys of two partners
@@ -54,9 +55,7 @@ func newWorld(demo fs.FS, out io.Writer) (*world, error) {
 		out:  out,
 		dir:  dir,
 		fsys: durable.Dir(dir),
-		cfg: server.Config{
-			Dir:       dir,
-			Log:       slog.New(slog.DiscardHandler),
+		set: bench.Settings{
 			TestClock: true,
 			StartAt:   time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
 			Frozen:    true,
@@ -75,7 +74,12 @@ func newWorld(demo fs.FS, out io.Writer) (*world, error) {
 
 // serve opens the directory, and serves it on a port of this machine.
 func (w *world) serve() error {
-	f, err := front.Listen(w.cfg, "127.0.0.1:0", nil)
+	cfg := server.Config{
+		Dir: w.dir,
+		Log: slog.New(slog.DiscardHandler),
+		Lab: bench.New(w.set).Lab(),
+	}
+	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
 	if err != nil {
 		return err
 	}
@@ -85,7 +89,7 @@ func (w *world) serve() error {
 	}
 	f.Serve()
 	w.front = f
-	w.cfg.Seed = nil // the directory keeps it
+	w.set.Seed = nil // the directory keeps it
 	return nil
 }
 

@@ -84,7 +84,7 @@ func (w *world) write(out *wire.Writer) {
 	out.String("baseUrl", w.front.URL)
 	out.OptionalString("from", w.from)
 	out.Time("now", now)
-	s.Bench.WriteFaults(out)
+	w.bench.WriteFaults(out)
 }
 
 // show answers with a world.
@@ -130,7 +130,7 @@ func (c *Control) ofWorld(answer func(*bench.Bench, http.ResponseWriter, *http.R
 		if s.Still.Load() {
 			s.RunDue()
 		}
-		return answer(s.Bench, w, r)
+		return answer(of.bench, w, r)
 	}
 }
 

@@ -2,13 +2,23 @@ package worlds
 
 import (
 	"waybill/server/frame/web"
-	"waybill/server/operate/desk"
+	"waybill/server/lab/bench"
 )
 
 // What an operator does with worlds at the desk is what a tester does by calls.
 
-// Worlds returns the worlds, main first.
-func (c *Control) Worlds() (list []desk.World) {
+// forDesk returns what the desk shows and does of worlds.
+func (c *Control) forDesk() *bench.Worlds {
+	return &bench.Worlds{
+		List:   c.listForDesk,
+		Make:   c.makeAtDesk,
+		Reset:  c.resetAtDesk,
+		Remove: c.removeAtDesk,
+	}
+}
+
+// listForDesk returns the worlds, main first.
+func (c *Control) listForDesk() (list []bench.World) {
 	c.changing.RLock()
 	defer c.changing.RUnlock()
 	for _, w := range c.all() {
@@ -17,7 +27,7 @@ func (c *Control) Worlds() (list []desk.World) {
 		if w.name == Main {
 			dir = ""
 		}
-		list = append(list, desk.World{
+		list = append(list, bench.World{
 			Name: w.name,
 			From: w.from,
 			URL:  w.front.URL,
@@ -28,8 +38,8 @@ func (c *Control) Worlds() (list []desk.World) {
 	return list
 }
 
-// Make makes a world that is a copy of another.
-func (c *Control) Make(name, from string) error {
+// makeAtDesk makes a world that is a copy of another.
+func (c *Control) makeAtDesk(name, from string) error {
 	if !worldName.MatchString(name) {
 		return web.Invalid(web.Problem("name", "must "+mustBeName))
 	}
@@ -39,13 +49,13 @@ func (c *Control) Make(name, from string) error {
 	return err
 }
 
-// Reset makes a world a copy of another, at the address that it has.
-func (c *Control) Reset(name, from string) error {
+// resetAtDesk makes a world a copy of another, at the address that it has.
+func (c *Control) resetAtDesk(name, from string) error {
 	return c.change(name, func(w *world) error { return c.reset(w, from) })
 }
 
-// Remove removes a world.
-func (c *Control) Remove(name string) error {
+// removeAtDesk removes a world.
+func (c *Control) removeAtDesk(name string) error {
 	return c.change(name, c.drop)
 }
 

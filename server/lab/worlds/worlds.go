@@ -6,7 +6,7 @@
 // log, backup and every other verb work on it. It is gone with the process: what a killed one has left the
 // next start removes.
 //
-//	c := worlds.Listen(ln, main, cfg) // main is a *front.Front that is served
+//	c := worlds.Listen(ln, main, b) // main is a *front.Front that is served, with the bench b
 //	…
 //	err := c.Close()
 //
@@ -30,7 +30,7 @@ import (
 	"waybill/server"
 	"waybill/server/frame/web"
 	"waybill/server/front"
-	"waybill/store/durable"
+	"waybill/server/lab/bench"
 )
 
 // Main is the name of the world that is the served directory.
@@ -57,6 +57,7 @@ type world struct {
 	name  string
 	from  string // the world it is a copy of; "" is main's
 	front *front.Front
+	bench *bench.Bench
 }
 
 // Dir returns where the worlds of a directory lie.
@@ -69,8 +70,9 @@ func Clean(dir string) error {
 	return os.RemoveAll(Dir(dir))
 }
 
-// Listen answers calls that come by a listener. main is served already, as cfg says.
-func Listen(ln net.Listener, main *front.Front, cfg server.Config) *Control {
+// Listen answers calls that come by a listener. main is served already, with the bench b.
+func Listen(ln net.Listener, main *front.Front, b *bench.Bench) *Control {
+	cfg := main.Config()
 	c := &Control{
 		Core: web.NewCore(web.Config{
 			Log:       cfg.Log,
@@ -80,7 +82,11 @@ func Listen(ln net.Listener, main *front.Front, cfg server.Config) *Control {
 		addr: ln.Addr().String(),
 		most: front.MaxWorlds(),
 		worlds: map[string]*world{
-			Main: {name: Main, front: main},
+			Main: {
+				name:  Main,
+				front: main,
+				bench: b,
+			},
 		},
 	}
 	c.Base, c.Draining = context.Background(), context.Background()
@@ -89,6 +95,7 @@ func Listen(ln net.Listener, main *front.Front, cfg server.Config) *Control {
 	c.clients.WriteTimeout = 10 * time.Minute // a copy of much takes its time
 	go c.clients.Serve(ln)
 	cfg.Log.Info("worlds", "url", c.URL()+"/worlds")
+	b.UseWorlds(c.forDesk())
 	return c
 }
 
@@ -194,19 +201,6 @@ func serve(cfg server.Config) (*front.Front, error) {
 	return f, nil
 }
 
-// fork copies what a world is to be a copy of into a directory.
-func (c *Control) fork(w *world, dir string) (server.Config, error) {
-	if err := durable.Dir(filepath.Dir(c.dir)).Mkdir(filepath.Base(c.dir)); err != nil {
-		return server.Config{}, err
-	}
-	cfg, err := c.find(w.from).front.Server.Fork(dir, w.name, w.from)
-	cfg.Log = c.Log.With("world", w.name)
-	if err != nil {
-		err = errors.Join(err, os.RemoveAll(dir))
-	}
-	return cfg, err
-}
-
 // next is what the name of a directory ends in that is to take the place of a world's.
 const next = ".next"
 
@@ -235,6 +229,7 @@ func (c *Control) replace(w, of *world) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w.from = of.name
+	w.bench = copied.bench
 	return nil
 }
 

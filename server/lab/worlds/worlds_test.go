@@ -18,6 +18,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/front"
+	"waybill/server/lab/bench"
 	"waybill/server/lab/seed"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/backup"
@@ -44,15 +45,18 @@ type control struct {
 func newControl(t *testing.T) *control {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "d")
+	b := bench.New(bench.Settings{
+		TestClock: true,
+		StartAt:   start,
+		Frozen:    true,
+		Seed:      seed.New(1),
+		Watch:     true,
+	})
 	cfg := server.Config{
 		Dir:          dir,
 		Log:          slog.New(slog.DiscardHandler),
-		TestClock:    true,
-		StartAt:      start,
-		Frozen:       true,
-		Seed:         seed.New(1),
+		Lab:          b.Lab(),
 		MaxTransfers: 1,
-		Bench:        true,
 	}
 	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
 	if err != nil {
@@ -75,7 +79,7 @@ func newControl(t *testing.T) *control {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Listen(ln, f, cfg)
+	c := Listen(ln, f, b)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/journal/erase"
 	"waybill/store/journal/seek"
@@ -22,12 +23,13 @@ import (
 // directory's lock. What it is given must continue what it has; anything else is a *Foreign, and
 // changes nothing.
 //
-//	c, err := openCopy(fsys)
+//	c, err := openCopy(fsys, Options{})
 //	err = c.format(text)   // before the first line
 //	err = c.append(line)
 //	seq, err := c.sync()   // what was appended is on the disk
 type journalCopy struct {
 	fsys  durable.FS
+	o     Options
 	lock  io.Closer
 	lines *seek.Lines
 	codec *ledger.Codec
@@ -56,7 +58,7 @@ func foreign(format string, args ...any) error {
 
 // openCopy opens a directory that is a copy, and makes it if need be. What a crash has left of its last lines
 // is cut off, as by a start, and what was to be erased is erased.
-func openCopy(fsys durable.FS) (c *journalCopy, err error) {
+func openCopy(fsys durable.FS, o Options) (c *journalCopy, err error) {
 	for _, dir := range []string{".", "journal"} {
 		if err := fsys.Mkdir(dir); err != nil {
 			return nil, err
@@ -64,6 +66,7 @@ func openCopy(fsys durable.FS) (c *journalCopy, err error) {
 	}
 	c = &journalCopy{
 		fsys:  fsys,
+		o:     o,
 		lines: seek.NewLines(fsys),
 		codec: ledger.NewCodec(),
 	}
@@ -74,10 +77,35 @@ func openCopy(fsys durable.FS) (c *journalCopy, err error) {
 		return nil, errors.Join(foreign("the directory has a %s: it has been started, and has a history of its own; "+
 			"without that file it can be a standby", checkpoint.PrivateKeyFile), c.lock.Close())
 	}
+	if err := c.clockFits(); err != nil {
+		return nil, errors.Join(err, c.lock.Close())
+	}
 	if err := c.resume(); err != nil {
 		return nil, errors.Join(err, c.lock.Close())
 	}
 	return c, nil
+}
+
+// clockFits returns ErrMovedClock for a journal whose clock was ever set, where that is refused. Nothing is
+// mended before.
+func (c *journalCopy) clockFits() error {
+	if !c.o.NoClock {
+		return nil
+	}
+	_, err := durable.ReadFile(c.fsys, "FORMAT")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // and no lines
+	}
+	if err != nil {
+		return err
+	}
+	_, err = inspect.Follow(c.fsys, journal.Head{}, func(l *journal.Line) error {
+		if l.Type == journal.KindClock {
+			return fmt.Errorf("line %d: %w", l.Seq, ErrMovedClock)
+		}
+		return nil
+	})
+	return err
 }
 
 // resume finds the end of what is there.
@@ -141,6 +169,9 @@ func (c *journalCopy) append(text []byte) error {
 	}
 	if err := l.Follows(c.head); err != nil {
 		return foreign("line %d %v", l.Seq, err)
+	}
+	if c.o.NoClock && l.Type == journal.KindClock {
+		return fmt.Errorf("line %d: %w", l.Seq, ErrMovedClock)
 	}
 	// As in the journal that it is of, what a line erases stands in files before its own. A file that a crash
 	// has left empty is this line's.

@@ -32,11 +32,22 @@ const (
 	maxBatch = 4 << 20
 )
 
+// Options say how a copy is kept.
+type Options struct {
+	// NoClock refuses a directory whose clock was ever set: this program cannot move a clock, and only reads
+	// what a test bench has written.
+	NoClock bool
+}
+
+// ErrMovedClock is the error of a directory, or of a line for it, that NoClock refuses.
+var ErrMovedClock = errors.New("clock.set: the clock was set, so that the journal is a test bench's; " +
+	"this binary cannot move a clock, and only reads such a directory")
+
 // Receive takes a copy's lines and files from a stream, and writes on out the number of the last line of each
 // batch, once that is on the disk. What does not continue the copy is a *Foreign, and what a newer version
 // has written journal.ErrNewer; what came before it stays.
-func Receive(fsys durable.FS, in io.Reader, out io.Writer) error {
-	to, err := openCopy(fsys)
+func Receive(fsys durable.FS, o Options, in io.Reader, out io.Writer) error {
+	to, err := openCopy(fsys, o)
 	if err != nil {
 		return err
 	}
@@ -49,7 +60,9 @@ func Receive(fsys durable.FS, in io.Reader, out io.Writer) error {
 		keys: map[string][]byte{},
 	}
 	err = r.run()
-	if synced := r.sync(); err == nil || errors.As(err, new(*Foreign)) || errors.Is(err, journal.ErrNewer) {
+	refused := errors.As(err, new(*Foreign)) || errors.Is(err, journal.ErrNewer) ||
+		errors.Is(err, ErrMovedClock)
+	if synced := r.sync(); err == nil || refused {
 		err = errors.Join(err, synced)
 	}
 	return errors.Join(err, to.close())

@@ -33,7 +33,7 @@ func TestAStandbySaysNothingOfWhatFailed(t *testing.T) {
 		return nil
 	}}
 	var out bytes.Buffer
-	err := standby.Receive(fsys, strings.NewReader(rig.Tailed(t, p.Dir, "copy", 1)), &out)
+	err := standby.Receive(fsys, standby.Options{}, strings.NewReader(rig.Tailed(t, p.Dir, "copy", 1)), &out)
 	if !errors.Is(err, live.ErrFailed) || out.String() != "" {
 		t.Errorf("it says %q, %v", out.String(), err)
 	}

@@ -22,13 +22,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"waybill/server/docs"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
-	"waybill/server/lab/bench"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/operate/carrier"
@@ -47,46 +45,24 @@ type Desk struct {
 	admin   *admin.Executor
 	carrier *carrier.Dispatcher
 	outbox  *outbox.Relay
-	bench   *bench.Bench
-	worlds  atomic.Pointer[Worlds] // nil where there are none to make
 	witness *witness.Collector
+	guests  map[string]Guest // by pattern
 	lines   *seek.Lines
 	notices notices
 }
 
-// Worlds are the copies of the directory that a tester makes (decision worlds.forks).
-type Worlds interface {
-	Worlds() []World
-	Make(name, from string) error
-	Reset(name, from string) error
-	Remove(name string) error
-}
-
-// World is one of them.
-type World struct {
-	Name, From string
-	URL        string // where it is served
-	Dir        string // where it lies, for a desk of its own; "" is the directory itself
-	Now        time.Time
-}
-
-// New returns the room.
+// New returns the room. guests are pages of other rooms, by pattern.
 func New(core *web.Core, admin *admin.Executor, carrier *carrier.Dispatcher, outbox *outbox.Relay,
-	bench *bench.Bench, witness *witness.Collector) *Desk {
+	witness *witness.Collector, guests map[string]Guest) *Desk {
 	return &Desk{
 		Core:    core,
 		admin:   admin,
 		carrier: carrier,
 		outbox:  outbox,
-		bench:   bench,
 		witness: witness,
+		guests:  guests,
 		lines:   seek.NewLines(core.Config.FS),
 	}
-}
-
-// UseWorlds has the desk show worlds, which a control listener keeps.
-func (s *Desk) UseWorlds(w Worlds) {
-	s.worlds.Store(&w)
 }
 
 // handler answers a request of an operator.
@@ -96,26 +72,27 @@ type handler func(http.ResponseWriter, *http.Request, ledger.By) error
 func (s *Desk) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]handler{
-		"GET /{$}":          s.getOverview,
-		"GET /search":       s.getSearch,
-		"GET /runs":         s.getRuns,
-		"GET /run":          s.getRun,
-		"GET /waybill":      s.getWaybill,
-		"GET /booking":      s.getBooking,
-		"GET /ticket":       s.getTicket,
-		"GET /journal":      s.getJournal,
-		"POST /verify":      s.postVerify,
-		"GET /messages":     s.getMessages,
-		"GET /letter":       s.getLetter,
-		"GET /partners":     s.getPartners,
-		"GET /users":        s.getUsers,
-		"GET /test":         s.getTest,
-		"POST /test/clock":  s.postClock,
-		"POST /test/faults": s.postFaults,
-		"POST /test/worlds": s.postWorlds,
-		"POST /act/{op}":    s.postAct,
+		"GET /{$}":       s.getOverview,
+		"GET /search":    s.getSearch,
+		"GET /runs":      s.getRuns,
+		"GET /run":       s.getRun,
+		"GET /waybill":   s.getWaybill,
+		"GET /booking":   s.getBooking,
+		"GET /ticket":    s.getTicket,
+		"GET /journal":   s.getJournal,
+		"POST /verify":   s.postVerify,
+		"GET /messages":  s.getMessages,
+		"GET /letter":    s.getLetter,
+		"GET /partners":  s.getPartners,
+		"GET /users":     s.getUsers,
+		"POST /act/{op}": s.postAct,
 	} {
 		mux.HandleFunc(pattern, s.answer(h))
+	}
+	for pattern, guest := range s.guests {
+		mux.HandleFunc(pattern, s.answer(func(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+			return guest(s, w, r, by)
+		}))
 	}
 	mux.HandleFunc("GET /style.css", getStyle)
 	mux.HandleFunc("/", s.answer(func(http.ResponseWriter, *http.Request, ledger.By) error {
@@ -151,7 +128,7 @@ func (s *Desk) fail(w http.ResponseWriter, r *http.Request, by ledger.By, err er
 			said = "The journal is damaged: " + damage.Error()
 		}
 	}
-	err = s.render(w, r, by, failure.Status, "failed", &page{
+	err = s.render(w, r, by, failure.Status, pages().Lookup("failed"), &page{
 		Title: "This cannot be shown",
 		Body:  said,
 	})
@@ -199,8 +176,8 @@ func (p *page) Was(op, field string) string {
 
 // render writes a page: whole, or not at all. The clock's instant stands on it: what time alone changes is as
 // of then.
-func (s *Desk) render(w http.ResponseWriter, r *http.Request, by ledger.By, status int, name string,
-	p *page) error {
+func (s *Desk) render(w http.ResponseWriter, r *http.Request, by ledger.By, status int,
+	t *template.Template, p *page) error {
 	now, err := s.Now()
 	if err != nil {
 		return err
@@ -214,7 +191,7 @@ func (s *Desk) render(w http.ResponseWriter, r *http.Request, by ledger.By, stat
 	query.Del(noticeField)
 	p.Path = (&url.URL{Path: r.URL.Path, RawQuery: query.Encode()}).String()
 	var out bytes.Buffer
-	if err := pages().ExecuteTemplate(&out, name, p); err != nil {
+	if err := t.Execute(&out, p); err != nil {
 		return err
 	}
 	return reply(w, status, policy, &out)
@@ -234,7 +211,7 @@ func reply(w http.ResponseWriter, status int, policy string, page *bytes.Buffer)
 
 // show writes a page that is there.
 func (s *Desk) show(w http.ResponseWriter, r *http.Request, by ledger.By, name string, p *page) error {
-	return s.render(w, r, by, http.StatusOK, name, p)
+	return s.render(w, r, by, http.StatusOK, pages().Lookup(name), p)
 }
 
 // policy lets a page show itself, the style sheet beside it, and post its forms where it comes from.
@@ -249,9 +226,11 @@ func getStyle(w http.ResponseWriter, r *http.Request) {
 //go:embed *.html
 var files embed.FS
 
-// pages returns the templates, with the forms of instants and amounts. They are made when a page is first
-// asked for: a start has no time for them.
-var pages = sync.OnceValue(func() *template.Template {
+// pages returns the templates. They are made when a page is first asked for: a start has no time for them.
+var pages = sync.OnceValue(parse)
+
+// parse makes the templates, with the forms of instants and amounts.
+func parse() *template.Template {
 	return template.Must(template.New("desk").Funcs(template.FuncMap{
 		"at":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 		"minute":  func(t time.Time) string { return t.Format("2006-01-02 15:04") },
@@ -262,7 +241,7 @@ var pages = sync.OnceValue(func() *template.Template {
 		"form":    newForm,
 		"entry":   func(p *page, path, name string) entry { return entry{path, name, p.Here == path} },
 	}).ParseFS(files, "*.html"))
-})
+}
 
 // entry is an entry of the navigation.
 type entry struct {

@@ -20,6 +20,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/front"
+	"waybill/server/lab/bench"
 	"waybill/server/lab/worlds"
 	"waybill/server/operate/admin"
 	"waybill/server/operate/door"
@@ -50,14 +51,12 @@ type operator struct {
 func newOperator(t *testing.T) *operator {
 	t.Helper()
 	o := &operator{T: t, dir: filepath.Join(t.TempDir(), "d")}
+	b := bench.New(bench.Settings{TestClock: true, StartAt: start, Frozen: true, Watch: true})
 	cfg := server.Config{
 		Dir:          o.dir,
 		Log:          slog.New(slog.DiscardHandler),
-		TestClock:    true,
-		StartAt:      start,
-		Frozen:       true,
+		Lab:          b.Lab(),
 		MaxTransfers: 1,
-		Bench:        true,
 	}
 	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
 	if err != nil {
@@ -79,8 +78,7 @@ func newOperator(t *testing.T) *operator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := worlds.Listen(control, f, cfg)
-	f.Server.Desk.UseWorlds(c)
+	c := worlds.Listen(control, f, b)
 	o.front = f
 	o.service = f.URL
 	o.base, o.link = o.openDoor()

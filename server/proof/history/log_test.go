@@ -174,7 +174,7 @@ const storyOfT2 = `
 func TestLogUsesTheDirectorysClock(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Now().AddDate(1, 0, 0)
-	s, key := rig.Demo(t, server.Config{Dir: dir, Now: time.Now, TestClock: true, StartAt: start})
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: time.Now, Lab: rig.ClockFrom(start)})
 	found := rig.Call(t, s, key, "GET", "/v2/offers?"+rig.Bukovel+"&departureDate="+start.AddDate(0, 0,
 		3).Format(time.DateOnly), "")
 	id := rig.Call(t, s, key, "POST", "/v2/bookings",

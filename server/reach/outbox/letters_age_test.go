@@ -97,7 +97,7 @@ func TestLettersGoByThemselves(t *testing.T) {
 func TestMovingTheClockRemovesOldLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), TestClock: true, Frozen: true})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), Lab: rig.StillClock()})
 		defer func() { s.Close() }()
 		paysOne(t, s, key)
 		s.RunDue()

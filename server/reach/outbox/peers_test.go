@@ -217,10 +217,9 @@ func TestWhatAMailServerAnswersDecides(t *testing.T) {
 	replies := []string{"451 later", "451 later", "550 never", "250 taken"}
 	addr, mails := smtpPeer(t, func(n int) string { return replies[n-1] })
 	s, key := rig.Demo(t, server.Config{
-		Dir:       t.TempDir(),
-		TestClock: true,
-		StartAt:   rig.Start,
-		Mail:      outbound.MailConfig{Addr: addr, From: "tickets@example.com"},
+		Dir:  t.TempDir(),
+		Lab:  rig.ClockFrom(rig.Start),
+		Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"},
 	})
 	defer s.Close()
 	payForOne(t, s, key)

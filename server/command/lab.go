@@ -1,0 +1,193 @@
+//go:build !lean
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+
+	"waybill/server"
+	"waybill/server/frame/web"
+	"waybill/server/front"
+	"waybill/server/lab/bench"
+	"waybill/server/lab/seed"
+	"waybill/server/lab/worlds"
+	"waybill/server/operate/stand"
+)
+
+// What testers and students use (decision bench.flags), which the lean build has not: see lean.go.
+
+// isLean reports whether this is the lean build.
+const isLean = false
+
+// absentFlags are the flags that a verb has in another build only, by the verb.
+var absentFlags map[string][]string
+
+// benchFlags are the flags of serve that are of the test bench.
+var benchFlags = []option{
+	{"test-clock", "",
+		"serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z"},
+	{"frozen", false, "have that clock stand still until it is moved"},
+	{"test-control", "", "the loopback `address` where testers make worlds and have things go wrong"},
+	{"seed", "", "the `number` that all that would be random comes from, in a new directory"},
+}
+
+// The verbs.
+var benchVerb = verb{"bench", "",
+	"fills a new directory, or one it made, and measures how fast it sells, reads and searches",
+	(*call).bench, []option{
+		{"bookings", 10_000, "fill up to this `number` of bookings of two"},
+		{"conns", "1,64,256", "the `numbers` of connections to measure with, with commas"},
+		{"seconds", 3.0, "how long each is measured"}}}
+
+var tourVerb = verb{"tour", "",
+	"plays one booking step by step, in a directory of its own: what is sent, written and changed",
+	(*call).tour, []option{
+		{"pace", 0.0, "go on by itself after so many `seconds`; with 0 Enter is waited for"}}}
+
+var conformVerb = verb{"conform", "", "plays the interface's rules against any server",
+	(*call).conform, []option{
+		{"base-url", "", "the `URL` of the server, as http://127.0.0.1:8080"},
+		{"key", "", "a partner's API `key`"},
+		{"key2", "", "the `key` of another partner"},
+		{"control", "", "the `URL` of the server's -test-control: the rules are played in a world of their own"},
+		{"from", "", "the `slug` of a city; without -from, -to and -date a journey is looked for"},
+		{"to", "", "the `slug` of a city"},
+		{"date", "", "a `day` with departures, as 2026-11-25"},
+		{"write", false, "also make bookings, of 20 seats at most, and cancel them; without it only GETs are sent"},
+		{"id-token", "", "an ID `token` of a company user"},
+		{"stage", 0, "only the stage of this `number`, 1 to 9"},
+		{"list", false, "print the rules, and ask nobody"},
+		{"junit", "", "the `file` to write the results into, as JUnit"}}}
+
+// newLab returns the test bench of a server that has no test clock: it gives up one that the directory had.
+func newLab() *stand.Lab {
+	return bench.New(bench.Settings{}).Lab()
+}
+
+// testBench is the test bench of a directory that is served, with the worlds beside it.
+type testBench struct {
+	clock   bool // there is a test clock
+	bench   *bench.Bench
+	addr    string       // where calls about worlds are made; "" is nowhere
+	control net.Listener // there; nil until listen
+	worlds  *worlds.Control
+}
+
+// testBench reads the flags of the test bench of a server that listens on addr.
+func (c *call) testBench(addr string) (*testBench, error) {
+	set := bench.Settings{Frozen: c.get("frozen").(bool)}
+	if err := c.testClock(&set); err != nil {
+		return nil, err
+	}
+	control := c.text("test-control")
+	set.Watch = control != ""
+	switch {
+	case (set.Frozen || set.Watch || c.isGiven("seed")) && !set.TestClock:
+		return nil, errors.New("-frozen, -seed and -test-control are of a test clock, which -test-clock starts")
+	case set.Watch && !isLoopback(control):
+		return nil, fmt.Errorf("-test-control %q is not a loopback address as in 127.0.0.1:8081", control)
+	}
+	if err := c.seed(&set, addr); err != nil {
+		return nil, err
+	}
+	return &testBench{
+		clock: set.TestClock,
+		bench: bench.New(set),
+		addr:  control,
+	}, nil
+}
+
+// testClock reads where the test clock starts.
+func (c *call) testClock(set *bench.Settings) (err error) {
+	clock := c.text("test-clock")
+	set.TestClock = clock != ""
+	if clock == "" || clock == "now" {
+		return nil
+	}
+	if set.StartAt, err = instant(clock); err != nil {
+		return fmt.Errorf("-test-clock %w, or now", err)
+	}
+	if year := set.StartAt.UTC().Year(); year < web.MinYear || year > web.MaxYear {
+		return fmt.Errorf("-test-clock %s is not of the years %d to %d", clock, web.MinYear, web.MaxYear)
+	}
+	return nil
+}
+
+// seed reads the number that all that would be random comes from.
+func (c *call) seed(set *bench.Settings, addr string) error {
+	if !c.isGiven("seed") {
+		return nil
+	}
+	number, err := strconv.ParseUint(c.text("seed"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("-seed %q is not a number from 0 to 18446744073709551615", c.text("seed"))
+	}
+	// Whoever knows the number knows every key and every secret, and can sign what they like with them: only
+	// those who are on this machine anyway may reach such a server.
+	if !isLoopback(addr) {
+		return errors.New("-seed: every key can be told from the number, so that -addr must be a " +
+			"loopback address")
+	}
+	set.Seed = seed.New(number)
+	return nil
+}
+
+// isLoopback reports whether an address to listen on is reached by this machine only. A name is looked up: it
+// may be another than localhost.
+func isLoopback(addr string) bool {
+	at, err := net.ResolveTCPAddr("tcp", addr)
+	return err == nil && at.IP.IsLoopback()
+}
+
+// lab returns the bench as a server takes it.
+func (t *testBench) lab() *stand.Lab { return t.bench.Lab() }
+
+// listen opens the port for calls about worlds, if there is to be one.
+func (t *testBench) listen() (err error) {
+	if t.addr == "" {
+		return nil
+	}
+	if t.control, err = net.Listen("tcp", t.addr); err != nil {
+		return fmt.Errorf("-test-control: %w", err)
+	}
+	return nil
+}
+
+// warn says in the log what anybody can do whom the clock obeys.
+func (t *testBench) warn(log *slog.Logger, isLocal bool) {
+	if t.clock && !isLocal {
+		log.Warn("-test-clock on an address that other machines reach: anybody there can, without a key, " +
+			"move the clock forward or stop it (POST /test/clock); unpaid tickets then lapse, refunds shrink, " +
+			"sessions end, and it never moves back")
+	}
+}
+
+// clean removes what a killed server has left of worlds.
+func (t *testBench) clean(cfg server.Config) {
+	if err := worlds.Clean(cfg.Dir); err != nil {
+		cfg.Log.Warn("what a killed server has left of worlds could not be removed", "err", err)
+	}
+}
+
+// serve answers calls about worlds, beside a directory that is served.
+func (t *testBench) serve(f *front.Front) {
+	if t.control != nil {
+		t.worlds = worlds.Listen(t.control, f, t.bench)
+	}
+}
+
+// close removes all worlds, and closes their port.
+func (t *testBench) close(log *slog.Logger) {
+	if t.worlds != nil {
+		if err := t.worlds.Close(); err != nil {
+			log.Warn("not all worlds could be removed; the next start does it", "err", err)
+		}
+	}
+	if t.control != nil {
+		t.control.Close()
+	}
+}
