@@ -56,7 +56,9 @@ func TestForkBesideWriters(t *testing.T) {
 				err,
 			)
 		}
-		note, err := checkpoint.Newest(dir)
+		put(t, st, add{N: 1, Name: "Mo"}) // which the fork does not have
+		acknowledged.Add(1)
+		note, err := st.Sign()
 		if err != nil {
 			t.Fatal(err)
 		}
