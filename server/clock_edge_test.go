@@ -63,13 +63,16 @@ func TestATestClockStartsOnADirectoryThatTakesLongToOpen(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			now := rig.Start.Add(2 * time.Hour)
+			var looks atomic.Int64
+			now := func() time.Time {
+				return rig.Start.Add(2*time.Hour + time.Duration(looks.Load())*time.Minute)
+			}
 			s, err := server.Open(server.Config{
 				Dir: dir,
 				Lab: rig.ClockFrom(startAt),
 				Now: func() time.Time { // each look at it takes a minute
-					now = now.Add(time.Minute)
-					return now
+					looks.Add(1)
+					return now()
 				},
 			})
 			if err != nil {
@@ -84,7 +87,7 @@ func TestATestClockStartsOnADirectoryThatTakesLongToOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			if startAt.IsZero() {
-				startAt = now
+				startAt = now()
 			}
 			if ahead := at.Sub(startAt).Abs(); ahead > time.Hour {
 				t.Errorf("it is %s, an hour away from %s", at, startAt)
