@@ -8,8 +8,8 @@ import (
 	"waybill/schedule"
 )
 
-// The state table of tickets: where a ticket stands, what may be done with it then, what that leads to, and
-// what partners are shown of it.
+// The state table of tickets: the phases of a ticket, the actions that each phase allows, the phase that an
+// action leads to, and the status that partners see.
 //
 //	to, ok := Unpaid.Next(Pay, schedule.OwnSource) // Paid
 //	status, payment := Paid.Status()               // "Confirmed", "Paid"

@@ -11,7 +11,7 @@ import (
 	"waybill/schedule/journey"
 )
 
-// What real feeds say, and what is believed of it (decision feed.read).
+// How the import reads what real feeds say (decision feed.read).
 
 // portlands is a feed with two towns of one name: one can go from Boston to Portland in Maine, and from
 // Portland in Oregon to Seattle.
