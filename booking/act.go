@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
 )
@@ -32,7 +33,7 @@ const (
 
 // Conflict is the reason why not for tickets whose state, or lack of a seat, does not allow an action.
 type Conflict struct {
-	Tickets []ID
+	Tickets []ids.ID
 	Code    Code // WrongState, NoSeats, or, when nothing else is in the way, InProgress
 	Reason  string
 }
@@ -46,7 +47,7 @@ const awaitsAnswer = "the provider has yet to answer about these tickets"
 type (
 	// Created says that a booking was made. Forms and runs are in it when it is the first to be sold on them.
 	Created struct {
-		ID, Partner       ID
+		ID, Partner       ids.ID
 		Request, Currency string
 		Forms             []*schedule.Form
 		Runs              []*Run
@@ -57,21 +58,21 @@ type (
 	}
 	// SoldLeg is what all tickets of a new booking share of a leg.
 	SoldLeg struct {
-		Run      RunID
+		Run      ids.RunID
 		From, To int16
 		Amount   int64
 		Discount int16
 	}
 	// NewTicket is a ticket of a new booking; Seats are by leg.
 	NewTicket struct {
-		ID    ID
+		ID    ids.ID
 		Seats []int16
 	}
 	// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are only given when it
 	// is revived.
 	Settled struct {
-		Booking ID      `json:"booking"`
-		Ticket  ID      `json:"ticket"`
+		Booking ids.ID  `json:"booking"`
+		Ticket  ids.ID  `json:"ticket"`
 		Seats   []int16 `json:"seats,omitempty"`
 		Request string  `json:"request"`
 		Reason  string  `json:"reason,omitempty"` // why an operator answered in the provider's place
@@ -88,14 +89,14 @@ type (
 	Asked struct {
 		Settled        // what is asked for
 		Action  Action `json:"action"` // Pay or Book
-		Key     ID     `json:"key"`    // the idempotency id
+		Key     ids.ID `json:"key"`    // the idempotency id
 	}
 	// Refused says that the provider did not confirm: the ticket is as it was before the provider was asked.
 	// Where the provider did not refuse either, Unknown is set, and the same question is asked again under
 	// the same idempotency id.
 	Refused struct {
-		Booking ID     `json:"booking"`
-		Ticket  ID     `json:"ticket"`
+		Booking ids.ID `json:"booking"`
+		Ticket  ids.ID `json:"ticket"`
 		Action  Action `json:"action"`
 		Request string `json:"request"`
 		Reason  string `json:"reason,omitempty"` // why an operator answered in the provider's place
@@ -103,24 +104,24 @@ type (
 	}
 	// TicketsCanceled says that tickets of a booking were canceled or refunded.
 	TicketsCanceled struct {
-		Booking ID               `json:"booking"`
+		Booking ids.ID           `json:"booking"`
 		Request string           `json:"request"`
 		Tickets []CanceledTicket `json:"tickets"`
 	}
 	// TicketsUncompleted notes that the payment window of tickets was over at an instant, once for each. It
 	// decides nothing: they were Uncompleted before it was written.
 	TicketsUncompleted struct {
-		Booking ID              `json:"booking"`
+		Booking ids.ID          `json:"booking"`
 		At      time.Time       `json:"at"`
 		Tickets []OverdueTicket `json:"tickets"`
 	}
 	// OverdueTicket is one ticket of a TicketsUncompleted.
 	OverdueTicket struct {
-		ID ID `json:"id"`
+		ID ids.ID `json:"id"`
 	}
 	// CanceledTicket is one ticket of a TicketsCanceled. Terms, one per leg, say how a refund came about.
 	CanceledTicket struct {
-		ID       ID     `json:"id"`
+		ID       ids.ID `json:"id"`
 		Refunded bool   `json:"refunded"`
 		Refund   int64  `json:"refund"` // minor units
 		Grace    bool   `json:"grace"`  // within the grace: all of it, whatever the rules
@@ -136,8 +137,8 @@ type (
 	}
 	// CarrierSet says that the carrier gave a ticket a status of its own lifecycle.
 	CarrierSet struct {
-		Booking ID      `json:"booking"`
-		Ticket  ID      `json:"ticket"`
+		Booking ids.ID  `json:"booking"`
+		Ticket  ids.ID  `json:"ticket"`
 		Status  Carrier `json:"status"`
 		// Event says that the partner is told. Lines of versions before do not: that would change the numbers
 		// of the partner's later events.
@@ -146,10 +147,10 @@ type (
 	// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one
 	// made for it.
 	Moved struct {
-		Ticket ID   `json:"ticket"`
-		From   ID   `json:"from"`
-		To     ID   `json:"booking"`
-		New    bool `json:"new"`
+		Ticket ids.ID `json:"ticket"`
+		From   ids.ID `json:"from"`
+		To     ids.ID `json:"booking"`
+		New    bool   `json:"new"`
 	}
 )
 
@@ -164,26 +165,26 @@ func (e *Settled) Event(action Action) any {
 // Selection is the tickets that an action is for: all or those named of a booking, or without one, of the
 // partner.
 type Selection struct {
-	Partner ID
-	Booking *ID
-	Tickets []ID // nil: all of the booking
-	Done    []ID // those that need nothing more: an earlier attempt of the same request got so far
+	Partner ids.ID
+	Booking *ids.ID
+	Tickets []ids.ID // nil: all of the booking
+	Done    []ids.ID // those that need nothing more: an earlier attempt of the same request got so far
 }
 
 // Select returns the tickets selected, each once, with their bookings. Its error is ErrNotFound.
 func (s *State) Select(sel Selection) (orders []Order, err error) {
-	ids := sel.Tickets
+	tickets := sel.Tickets
 	if sel.Booking != nil {
 		b := s.Booking(sel.Partner, *sel.Booking)
 		if b == nil {
 			return nil, ErrNotFound
 		}
 		for i := 0; sel.Tickets == nil && i < len(b.Tickets); i++ {
-			ids = append(ids, b.Tickets[i].ID)
+			tickets = append(tickets, b.Tickets[i].ID)
 		}
 	}
-	given := make(map[ID]bool, len(ids))
-	for _, id := range ids {
+	given := make(map[ids.ID]bool, len(tickets))
+	for _, id := range tickets {
 		b, t := s.Ticket(sel.Partner, id)
 		if b == nil || sel.Booking != nil && b.ID != *sel.Booking {
 			return nil, ErrNotFound
@@ -235,7 +236,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 			Request: request,
 		}
 	}
-	var gone []ID
+	var gone []ids.ID
 	for _, o := range orders {
 		revived := o.Ticket.PhaseAt(now) == Uncompleted
 		if o.Ticket.MissesChange() || revived && slices.ContainsFunc(o.Ticket.Itinerary(), func(l Leg) bool {
@@ -251,7 +252,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 			Reason:  "the run of these tickets is no longer in the timetable, or has moved away from their change; search again",
 		}
 	}
-	var lost []ID
+	var lost []ids.ID
 	// Those whose own seat is free come first, or a sibling might get it.
 	for _, other := range []bool{false, true} {
 		for i, o := range orders {
@@ -286,7 +287,7 @@ const (
 
 // Answer decides on the answer about a ticket that the provider was asked about: it is paid or booked, as was
 // asked for, or refused. reason is why an operator answers in the provider's place. The error is ErrNotFound.
-func (s *State) Answer(ticket ID, verdict Verdict, reason string, phones bool) (event any, err error) {
+func (s *State) Answer(ticket ids.ID, verdict Verdict, reason string, phones bool) (event any, err error) {
 	b, t := s.AnyTicket(ticket)
 	if t == nil || t.Asked == 0 {
 		return nil, ErrNotFound
@@ -311,7 +312,7 @@ func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*Ti
 	if err != nil {
 		return nil, err
 	}
-	events := map[ID]*TicketsCanceled{}
+	events := map[ids.ID]*TicketsCanceled{}
 	for _, o := range orders {
 		t := o.Ticket
 		e := events[o.Booking.ID]
@@ -366,7 +367,7 @@ func (c *CanceledTicket) share(t *Ticket) {
 }
 
 // SetCarrier decides on a carrier status (decision carrier.status).
-func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSet, error) {
+func (s *State) SetCarrier(now time.Time, ticket ids.ID, status Carrier) (*CarrierSet, error) {
 	b, t := s.AnyTicket(ticket)
 	if b == nil {
 		return nil, errNoTicket

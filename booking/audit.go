@@ -105,11 +105,11 @@ func (s *State) CheckUncompleted(now time.Time, e *TicketsUncompleted) error {
 
 // check reports whether another ticket than the leg's holds its seat on a part of its ride at an instant, in
 // the form that either was sold in. held is who has the seats of the run; nil is nobody.
-func (l *Leg) check(held *seats, ticket ID, now time.Time) error {
+func (l *Leg) check(held *seats, ticket ids.ID, now time.Time) error {
 	if held == nil {
 		return nil
 	}
-	var other *ID // the lowest: which one is told must not depend on the order of the holds
+	var other *ids.ID // the lowest: which one is told must not depend on the order of the holds
 	for i := range held.Holds {
 		h := &held.Holds[i]
 		taken := h.Ticket != ticket && h.Seat == l.Seat && h.Until > now.UnixMilli()
@@ -200,7 +200,7 @@ func (s *State) auditBookings(x *audit, all Frozen) error {
 }
 
 // finds reports whether a booking is the one that its id, or a ticket's, is found in.
-func (s *State) finds(x *ids.Index, id ID, number uint32) bool {
+func (s *State) finds(x *ids.Index, id ids.ID, number uint32) bool {
 	for n := range x.Candidates(id) {
 		if n == number {
 			return true

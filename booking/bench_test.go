@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -39,7 +40,7 @@ func BenchmarkSell(b *testing.B) {
 	s := NewRecorder()
 	now := schedule.Day(day - 10_000).In(time.UTC)
 	n := uint64(0)
-	id := func() (id ID) {
+	id := func() (id ids.ID) {
 		n++
 		binary.BigEndian.PutUint64(id[:], n)
 		return id

@@ -24,19 +24,6 @@ import (
 	"waybill/schedule"
 )
 
-// What bookings, tickets, partners and runs are named by.
-type (
-	ID      = ids.ID
-	RunID   = ids.RunID
-	RunName = ids.RunName
-)
-
-// ParseID reads what ID.String returns, and nothing else.
-func ParseID(s string) (id ID, ok bool) { return ids.Parse(s) }
-
-// ParseRunID reads what RunID.String returns, and nothing else.
-func ParseRunID(s string) (id RunID, ok bool) { return ids.ParseRun(s) }
-
 const (
 	// for which an unpaid ticket keeps its seat after its creation (interface, Limits)
 	window = 20 * time.Minute
@@ -45,7 +32,7 @@ const (
 
 // Booking is a set of tickets of one partner. Its Tickets must not be changed.
 type Booking struct {
-	ID, Partner      ID
+	ID, Partner      ids.ID
 	Created, Updated int64 // Unix milliseconds
 	Tickets          []Ticket
 	number           uint32 // in the order of creation, from 0
@@ -53,7 +40,7 @@ type Booking struct {
 
 // Ticket is one passenger's seat on one journey: an order, in the words of the legacy interface.
 type Ticket struct {
-	ID        ID
+	ID        ids.ID
 	Created   int64 // Unix milliseconds
 	Legs      [2]Leg
 	Passenger Passenger
@@ -79,7 +66,7 @@ type Leg struct {
 
 // Run is a trip on one service day in the form it was sold in. It is immutable.
 type Run struct {
-	ID      RunID
+	ID      ids.RunID
 	Form    *schedule.Form
 	Day     schedule.Day
 	Start   int64   // Unix seconds: when the service day starts
@@ -96,7 +83,7 @@ func NewRun(form *schedule.Form, day schedule.Day, start int64, offsets []int32)
 	b, _ = binary.Append(b, binary.BigEndian, offsets) // fails only where a size is not fixed
 	sum := sha256.Sum256(b)
 	return &Run{
-		ID:      RunID(sum[:12]),
+		ID:      ids.RunID(sum[:12]),
 		Form:    form,
 		Day:     day,
 		Start:   start,

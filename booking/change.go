@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -28,7 +29,7 @@ var (
 )
 
 // Change returns what was changed of a run.
-func (s *State) Change(run RunName) RunChange {
+func (s *State) Change(run ids.RunName) RunChange {
 	if c := s.runChanges[run.Key()]; c != nil {
 		return *c
 	}
@@ -67,7 +68,7 @@ func (s Recorder) RestoreChange(c *RunChange) {
 
 // CancelRun decides to cancel a run. Tickets that the provider was asked about follow once it has answered;
 // waits is how many do. Errors: ErrUnchanged, and what else is in the way, in words.
-func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run RunName, reason string,
+func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run ids.RunName, reason string,
 	phones bool) (e *RunCanceled, waits int, err error) {
 	// What is left of a cancellation is finished also when the run would be over.
 	if _, err := s.ahead(now, tt, run); err != nil && !s.Change(run).Canceled {
@@ -85,7 +86,7 @@ func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run RunName, re
 // provider's answer. One of them, unless it is nil, is as answered has it.
 func (s *State) withdraws(
 	now time.Time,
-	run RunName,
+	run ids.RunName,
 	phones bool,
 	answered *Ticket,
 ) (list []WithdrawnTicket, waits int) {
@@ -134,7 +135,7 @@ func (s *State) withdrawn(
 // It returns nil where nothing does.
 func (s *State) CancelAnswered(
 	now time.Time,
-	ticket ID,
+	ticket ids.ID,
 	verdict Verdict,
 	phones bool,
 ) *RunCanceled {
@@ -171,7 +172,7 @@ func (t *Ticket) withdrawn() *RunChange {
 
 // Unfinished returns the runs that are cancelled and still have tickets that live and are not asked about: a
 // crash came between an answer and what followed from it.
-func (s *State) Unfinished(now time.Time) (runs []RunName) {
+func (s *State) Unfinished(now time.Time) (runs []ids.RunName) {
 	for _, c := range s.runChanges {
 		if c.Canceled && slices.ContainsFunc(s.Riders(c.Run), func(o Order) bool {
 			return o.Ticket.live(now) && o.Ticket.Asked == 0
@@ -179,7 +180,7 @@ func (s *State) Unfinished(now time.Time) (runs []RunName) {
 			runs = append(runs, c.Run)
 		}
 	}
-	slices.SortFunc(runs, RunName.Compare)
+	slices.SortFunc(runs, ids.RunName.Compare)
 	return runs
 }
 
@@ -189,7 +190,7 @@ func (s *State) Unfinished(now time.Time) (runs []RunName) {
 func (s *State) RestoreRun(
 	now time.Time,
 	tt *schedule.Timetable,
-	run RunName,
+	run ids.RunName,
 	reason string,
 ) (*RunRestored,
 	error) {
@@ -203,7 +204,7 @@ func (s *State) RestoreRun(
 }
 
 // mayRestore reports whether something has followed from what was changed of a run.
-func (s *State) mayRestore(run RunName) error {
+func (s *State) mayRestore(run ids.RunName) error {
 	was := s.Change(run)
 	switch {
 	case was.Change == (schedule.Change{}):
@@ -221,7 +222,7 @@ func (s *State) mayRestore(run RunName) error {
 
 // ahead returns the run as it is now, in the timetable in force or else as it was sold last. Its error is of
 // one that is not there, or is over.
-func (s *State) ahead(now time.Time, tt *schedule.Timetable, name RunName) (*Run, error) {
+func (s *State) ahead(now time.Time, tt *schedule.Timetable, name ids.RunName) (*Run, error) {
 	run := s.Present(tt, name)
 	switch {
 	case run == nil:
@@ -234,7 +235,7 @@ func (s *State) ahead(now time.Time, tt *schedule.Timetable, name RunName) (*Run
 
 // Present returns a run as it is now, in the timetable in force or else as it was sold last; nil where
 // neither has it.
-func (s *State) Present(tt *schedule.Timetable, name RunName) *Run {
+func (s *State) Present(tt *schedule.Timetable, name ids.RunName) *Run {
 	trip, known := tt.TripByID(name.Trip)
 	if known && tt.Scheduled(trip, name.Day) {
 		start := tt.Start(&schedule.Leg{Trip: trip, Day: name.Day})
@@ -256,7 +257,7 @@ func (s *State) Present(tt *schedule.Timetable, name RunName) *Run {
 }
 
 // Riders returns the tickets that have a ride on a run, whatever their state, in the order of their bookings.
-func (s *State) Riders(run RunName) (list []Order) {
+func (s *State) Riders(run ids.RunName) (list []Order) {
 	key := run.Key()
 	for _, n := range s.bookingsOf(key) {
 		b := s.at(n)

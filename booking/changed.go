@@ -5,13 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
 // What becomes of the state once a carrier has changed a run, and what verify holds against it.
 
 // change replaces what was changed of a run.
-func (s Recorder) change(run RunName, alter func(*RunChange)) {
+func (s Recorder) change(run ids.RunName, alter func(*RunChange)) {
 	c := s.Change(run)
 	alter(&c)
 	s.RestoreChange(&c)
@@ -24,7 +25,7 @@ func (s Recorder) ApplyRunCanceled(now time.Time, e *RunCanceled) {
 		c.Reason = e.Reason
 		c.Tickets += len(e.Tickets)
 	})
-	renewed := map[ID]*Booking{}
+	renewed := map[ids.ID]*Booking{}
 	for _, x := range e.Tickets {
 		if renewed[x.Booking] == nil {
 			renewed[x.Booking] = s.renew(x.Booking, now)
@@ -138,7 +139,7 @@ const (
 // form in which the run was sold, or where it leaves out a ticket whose passenger is to be told.
 func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 	by := int64(e.Minutes)*60 - int64(s.Change(e.Run).Shift)
-	known := map[RunID]bool{}
+	known := map[ids.RunID]bool{}
 	for _, m := range e.Runs {
 		if was := s.runs[m.Was]; was == nil || was.key() != e.Run.Key() || !follows(&m, was, by) {
 			return fmt.Errorf("%s is not moved by %d minutes as it was sold", e.Run, e.Minutes)
@@ -181,7 +182,7 @@ func (s *State) CheckRunRestored(_ time.Time, e *RunRestored) error {
 }
 
 // rides reports whether the ticket has a ride on a run.
-func (t *Ticket) rides(run RunName) bool {
+func (t *Ticket) rides(run ids.RunName) bool {
 	key := run.Key()
 	return slices.ContainsFunc(t.Itinerary(), func(l Leg) bool {
 		return l.Run.key() == key

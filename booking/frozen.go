@@ -16,7 +16,7 @@ import (
 // there is more.
 type Frozen struct {
 	Runs []*Run // in the order they were first sold
-	Asks map[ID]Ask
+	Asks map[ids.ID]Ask
 
 	// Step, unless it is nil, is called after each booking of those that All and Newest go through: where
 	// there are many, who asked for them may rest.
@@ -142,6 +142,6 @@ func isWrong(t Ticket) bool {
 }
 
 // RestoreAsk puts back what the provider was asked about a ticket.
-func (s Recorder) RestoreAsk(ticket ID, ask Ask) {
+func (s Recorder) RestoreAsk(ticket ids.ID, ask Ask) {
 	s.asks[ticket] = ask
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/booking/tally"
 	"waybill/schedule"
 )
@@ -13,7 +14,7 @@ import (
 // listKey names a list: a partner's bookings that leave on a UTC day, or all of them, with how many tickets
 // each has. Pages of tickets are found without going through what comes before them.
 type listKey struct {
-	partner ID
+	partner ids.ID
 	day     schedule.Day
 }
 
@@ -55,7 +56,7 @@ func (s Recorder) relist(was, now *Booking) {
 
 // List returns a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their
 // number.
-func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
+func (s *State) List(partner ids.ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
 	numbers := s.listed(partner, day).Numbers
 	for i := len(numbers) - 1 - skip; i >= 0 && len(page) < take; i-- {
 		page = append(page, s.at(numbers[i]))
@@ -64,7 +65,7 @@ func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Boo
 }
 
 // listed returns the list of a partner, of a day or of all.
-func (s *State) listed(partner ID, day *schedule.Day) *tally.List {
+func (s *State) listed(partner ids.ID, day *schedule.Day) *tally.List {
 	key := listKey{partner, anyDay}
 	if day != nil {
 		key.day = *day
@@ -83,7 +84,7 @@ type Order struct {
 
 // Orders returns a page of a partner's tickets, those of the newest booking first, and how many there are.
 // day keeps those of bookings that leave on that UTC calendar day, created those of bookings made on that.
-func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (page []Order, total int) {
+func (s *State) Orders(partner ids.ID, day, created *schedule.Day, skip, take int) (page []Order, total int) {
 	l := s.listed(partner, day)
 	first := 0
 	end := len(l.Numbers)

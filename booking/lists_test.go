@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -16,14 +17,14 @@ func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
 	for seed := range uint64(10) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		s := NewRecorder()
-		partner := ID{1}
-		newID := func() (id ID) {
+		partner := ids.ID{1}
+		newID := func() (id ids.ID) {
 			for i := range id {
 				id[i] = byte(rnd.Uint32())
 			}
 			return id
 		}
-		var tickets []ID
+		var tickets []ids.ID
 		now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 		for n := range 120 {
 			now = now.Add(time.Hour)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -51,7 +52,7 @@ type history struct {
 
 // modelTicket is a ticket as the model has it.
 type modelTicket struct {
-	id, booking ID
+	id, booking ids.ID
 	legs        []modelLeg
 	created     time.Time
 	phase       Phase
@@ -126,13 +127,13 @@ func (h *history) runs(trip int) bool {
 	return h.forms[trip] != nil && !h.state.Change(modelRun(trip)).Canceled
 }
 
-func modelRun(trip int) RunName {
-	return RunName{Trip: fmt.Sprint("t", trip), Day: modelDay}
+func modelRun(trip int) ids.RunName {
+	return ids.RunName{Trip: fmt.Sprint("t", trip), Day: modelDay}
 }
 
-func (h *history) id() ID {
+func (h *history) id() ids.ID {
 	h.last++
-	return ID{h.last, byte(len(h.tickets)), byte(h.seed), 1}
+	return ids.ID{h.last, byte(len(h.tickets)), byte(h.seed), 1}
 }
 
 func (h *history) tell(format string, args ...any) {
@@ -410,7 +411,7 @@ func (h *history) pick() (list []*modelTicket) {
 
 // selected returns the selection of tickets.
 func selected(list []*modelTicket) Selection {
-	sel := Selection{Tickets: []ID{}}
+	sel := Selection{Tickets: []ids.ID{}}
 	for _, t := range list {
 		sel.Tickets = append(sel.Tickets, t.id)
 	}
@@ -569,7 +570,7 @@ func (h *history) compare() {
 }
 
 // sharedBy says that two tickets share a seat.
-func sharedBy(trip int, a, b ID) string {
+func sharedBy(trip int, a, b ids.ID) string {
 	if a.Compare(b) > 0 {
 		a, b = b, a
 	}

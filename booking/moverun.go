@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -14,7 +15,7 @@ import (
 func (s *State) MoveRun(
 	now time.Time,
 	tt *schedule.Timetable,
-	run RunName,
+	run ids.RunName,
 	minutes int,
 	reason string,
 	phones bool,
@@ -55,7 +56,7 @@ func (s *State) MoveRun(
 }
 
 // mayMove returns a run as it is at present, and by how many seconds it moves.
-func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run RunName,
+func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run ids.RunName,
 	minutes int) (present *Run, by int64, err error) {
 	if minutes < -MaxShift || minutes > MaxShift {
 		return nil, 0, fmt.Errorf("%d minutes: a run is moved by %d at most", minutes, MaxShift)
@@ -79,7 +80,7 @@ func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run RunName,
 }
 
 // told returns the tickets of a run that live.
-func (s *State) told(now time.Time, run RunName, phones bool) (list []ToldTicket) {
+func (s *State) told(now time.Time, run ids.RunName, phones bool) (list []ToldTicket) {
 	for _, o := range s.Riders(run) {
 		if o.Ticket.live(now) {
 			list = append(list, ToldTicket{

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -13,14 +14,14 @@ type carried struct {
 	*testing.T
 	state  Recorder
 	tt     *schedule.Timetable
-	name   RunName
+	name   ids.RunName
 	now    time.Time
 	leaves time.Time // by the timetable
 }
 
 // newCarried returns a run that leaves three days after the ticket was sold.
 func newCarried(t *testing.T) *carried {
-	c := &carried{T: t, state: NewRecorder(), tt: oneTrip(t), name: RunName{Trip: "t", Day: 100}}
+	c := &carried{T: t, state: NewRecorder(), tt: oneTrip(t), name: ids.RunName{Trip: "t", Day: 100}}
 	run := c.state.Present(c.tt, c.name)
 	c.leaves = run.Dep(0)
 	c.now = c.leaves.Add(-72 * time.Hour)
@@ -55,7 +56,7 @@ func TestRefundsCountToTheLatestDepartureEver(t *testing.T) {
 				t.Fatal(err)
 			}
 			latest = max(latest, minutes)
-			_, ticket := c.state.AnyTicket(ID{1, 1})
+			_, ticket := c.state.AnyTicket(ids.ID{1, 1})
 			leaves := c.leaves.Add(time.Duration(minutes) * time.Minute)
 			if got := ticket.Departure(); !got.Equal(leaves) {
 				t.Errorf("moved by %v: it leaves at %s, want %s", moves[:i+1], got, leaves)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"waybill/booking/ids"
 )
 
 // What follows from the tickets besides what partners do with them: notices of what time alone did, what is
@@ -16,7 +18,7 @@ func (t *Ticket) overdue(now time.Time) bool {
 }
 
 // Unnoticed returns the notices that these tickets need before anything else happens to them.
-func (s *State) Unnoticed(now time.Time, tickets []ID) (list []*TicketsUncompleted) {
+func (s *State) Unnoticed(now time.Time, tickets []ids.ID) (list []*TicketsUncompleted) {
 	for _, id := range tickets {
 		b, t := s.AnyTicket(id)
 		if t != nil && t.overdue(now) {
@@ -34,8 +36,8 @@ func (s *State) Overdue(now time.Time, first uint32, most int) (list []*TicketsU
 	next time.Time) {
 	rest = first
 	next = now.Add(window)
-	var late []ID
-	for _, id := range slices.SortedFunc(maps.Keys(s.late), ID.Compare) {
+	var late []ids.ID
+	for _, id := range slices.SortedFunc(maps.Keys(s.late), ids.ID.Compare) {
 		_, t := s.AnyTicket(id)
 		if t.Asked == 0 {
 			late = append(late, id)
@@ -97,7 +99,7 @@ const (
 
 // Contacts names what there is to reach the passenger of a ticket by, as ToEmail and ToPhone say; phones only
 // where phones are sent texts.
-func (s *State) Contacts(ticket ID, phones bool) (list []string) {
+func (s *State) Contacts(ticket ids.ID, phones bool) (list []string) {
 	_, t := s.AnyTicket(ticket)
 	_, _, email, numbers := t.Passenger.Fields()
 	if email != "" {
@@ -114,8 +116,8 @@ func (s *State) Contacts(ticket ID, phones bool) (list []string) {
 
 // Forget forgets the passengers of tickets. Each booking is renewed once, however many of its tickets are
 // named.
-func (s Recorder) Forget(now time.Time, tickets []ID) {
-	renewed := map[ID]*Booking{}
+func (s Recorder) Forget(now time.Time, tickets []ids.ID) {
+	renewed := map[ids.ID]*Booking{}
 	for _, id := range tickets {
 		of, _ := s.AnyTicket(id)
 		b := renewed[of.ID]

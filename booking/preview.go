@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -28,7 +29,7 @@ func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection,
 		return nil, err
 	}
 	list := make([]Outlook, len(orders))
-	at := map[ID]*Outlook{}
+	at := map[ids.ID]*Outlook{}
 	for i, o := range orders {
 		list[i].Ticket = o.Ticket
 		at[o.Ticket.ID] = &list[i]

@@ -3,6 +3,8 @@ package booking
 import (
 	"testing"
 	"time"
+
+	"waybill/booking/ids"
 )
 
 // A state that is put back from a snapshot finds what the one before found: also where a forged journal has
@@ -12,10 +14,10 @@ func TestWhatIsPutBackIsFoundAsBefore(t *testing.T) {
 	before := NewRecorder()
 	before.KnowRun(run)
 	bookings := []Booking{
-		{ID: ID{1}, Tickets: []Ticket{{ID: ID{11}}, {ID: ID{12}}}},
-		{ID: ID{2}, Tickets: []Ticket{{ID: ID{21}}}},
-		{ID: ID{3}, Tickets: []Ticket{{ID: ID{31}}, {ID: ID{11}}}},
-		{ID: ID{2}, Tickets: []Ticket{{ID: ID{41}}}},
+		{ID: ids.ID{1}, Tickets: []Ticket{{ID: ids.ID{11}}, {ID: ids.ID{12}}}},
+		{ID: ids.ID{2}, Tickets: []Ticket{{ID: ids.ID{21}}}},
+		{ID: ids.ID{3}, Tickets: []Ticket{{ID: ids.ID{31}}, {ID: ids.ID{11}}}},
+		{ID: ids.ID{2}, Tickets: []Ticket{{ID: ids.ID{41}}}},
 	}
 	for _, b := range bookings {
 		for i := range b.Tickets {
@@ -44,12 +46,12 @@ func TestWhatIsPutBackIsFoundAsBefore(t *testing.T) {
 		}
 		return int(b.number)
 	}
-	for _, id := range []ID{{1}, {2}, {3}, {4}} {
+	for _, id := range []ids.ID{{1}, {2}, {3}, {4}} {
 		if was, is := number(before.Any(id)), number(after.Any(id)); was != is {
 			t.Errorf("by id %d booking number %d was found, and after the start number %d", id[0], was, is)
 		}
 	}
-	for _, id := range []ID{{11}, {12}, {21}, {31}, {41}, {51}} {
+	for _, id := range []ids.ID{{11}, {12}, {21}, {31}, {41}, {51}} {
 		in, _ := before.AnyTicket(id)
 		now, _ := after.AnyTicket(id)
 		if was, is := number(in), number(now); was != is {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -16,18 +17,18 @@ func sold(t *testing.T, at time.Time) (Recorder, *Ticket) {
 	run := NewRun(oneTrip(t).Form(0), 100, at.Add(72*time.Hour).Unix(), make([]int32, stops))
 	s.KnowRun(run)
 	s.add(oneTicket(run, 1, at), at)
-	_, ticket := s.AnyTicket(ID{1, 1})
+	_, ticket := s.AnyTicket(ids.ID{1, 1})
 	return s, ticket
 }
 
 // oneTicket returns a booking, numbered n, of seat 1 of a run.
 func oneTicket(run *Run, n byte, at time.Time) *Booking {
 	return &Booking{
-		ID:      ID{n},
-		Partner: ID{n, 9},
+		ID:      ids.ID{n},
+		Partner: ids.ID{n, 9},
 		Created: at.UnixMilli(),
 		Tickets: []Ticket{{
-			ID:      ID{n, 1},
+			ID:      ids.ID{n, 1},
 			Created: at.UnixMilli(),
 			Legs: [2]Leg{{
 				Run:      run,
@@ -45,17 +46,17 @@ func TestABookingIsItsPartnersAlone(t *testing.T) {
 	s, _ := sold(t, time.UnixMilli(0))
 	for _, c := range []struct {
 		who     string
-		partner ID
+		partner ids.ID
 		finds   bool
 	}{
-		{"its partner", ID{1, 9}, true},
-		{"another partner", ID{2, 9}, false},
-		{"no partner", ID{}, false},
+		{"its partner", ids.ID{1, 9}, true},
+		{"another partner", ids.ID{2, 9}, false},
+		{"no partner", ids.ID{}, false},
 	} {
-		if b := s.Booking(c.partner, ID{1}); (b != nil) != c.finds {
+		if b := s.Booking(c.partner, ids.ID{1}); (b != nil) != c.finds {
 			t.Errorf("%s finds the booking: %t, want %t", c.who, b != nil, c.finds)
 		}
-		if b, x := s.Ticket(c.partner, ID{1, 1}); (b != nil) != c.finds || (x != nil) != c.finds {
+		if b, x := s.Ticket(c.partner, ids.ID{1, 1}); (b != nil) != c.finds || (x != nil) != c.finds {
 			t.Errorf("%s finds the ticket: %t, want %t", c.who, x != nil, c.finds)
 		}
 	}
@@ -151,7 +152,7 @@ func TestAnAuditTellsTheFirstMistake(t *testing.T) {
 			}
 			s.add(b, at)
 		}
-		want := "ticket " + ID{3, 1}.String() + " was refunded"
+		want := "ticket " + ids.ID{3, 1}.String() + " was refunded"
 		if _, err := s.Audit(tt, at); err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("%v, want %s", err, want)
 		}

@@ -1,10 +1,13 @@
 package booking
 
-import "waybill/schedule"
+import (
+	"waybill/booking/ids"
+	"waybill/schedule"
+)
 
 // RunChange is what a carrier has changed of a run. It is immutable.
 type RunChange struct {
-	Run RunName `json:"run"`
+	Run ids.RunName `json:"run"`
 	schedule.Change
 	Tickets int    `json:"tickets"` // that were cancelled with it
 	Reason  string `json:"reason"`  // of the last change
@@ -15,15 +18,15 @@ type (
 	// RunCanceled says that a run was cancelled with the tickets that live; or, of a run that was, that
 	// tickets followed which the provider had been asked about.
 	RunCanceled struct {
-		Run     RunName           `json:"run"`
+		Run     ids.RunName       `json:"run"`
 		Reason  string            `json:"reason"`
 		Tickets []WithdrawnTicket `json:"tickets"`
 	}
 	// WithdrawnTicket is a ticket of a run that was cancelled.
 	WithdrawnTicket struct {
-		ID       ID       `json:"id"`
-		Booking  ID       `json:"booking"`
-		Partner  ID       `json:"partner"`
+		ID       ids.ID   `json:"id"`
+		Booking  ids.ID   `json:"booking"`
+		Partner  ids.ID   `json:"partner"`
 		Refunded bool     `json:"refunded"`
 		Refund   int64    `json:"refund"`          // minor units: all that was paid
 		Sends    []string `json:"sends,omitempty"` // see Settled.Sends
@@ -31,7 +34,7 @@ type (
 	// RunMoved says that a run leaves so many minutes later than its timetable says. What was sold of it
 	// when a timetable said otherwise leaves then, too.
 	RunMoved struct {
-		Run     RunName      `json:"run"`
+		Run     ids.RunName  `json:"run"`
 		Minutes int          `json:"minutes"`
 		Reason  string       `json:"reason"`
 		Runs    []MovedRun   `json:"runs"` // as it was sold, in each form
@@ -39,23 +42,23 @@ type (
 	}
 	// MovedRun says what a run that was sold became.
 	MovedRun struct {
-		Was     RunID   `json:"run"`
-		Start   int64   `json:"start"` // see Run
-		Offsets []int32 `json:"offsets"`
+		Was     ids.RunID `json:"run"`
+		Start   int64     `json:"start"` // see Run
+		Offsets []int32   `json:"offsets"`
 		// Aligned says that it was sold by another timetable than is in force, and moves by another time
 		// than the minutes say: it leaves when the run does.
 		Aligned bool `json:"aligned,omitempty"`
 	}
 	// ToldTicket is a ticket that lives, and leaves at another time.
 	ToldTicket struct {
-		ID      ID       `json:"id"`
-		Booking ID       `json:"booking"`
-		Partner ID       `json:"partner"`
+		ID      ids.ID   `json:"id"`
+		Booking ids.ID   `json:"booking"`
+		Partner ids.ID   `json:"partner"`
 		Sends   []string `json:"sends,omitempty"` // see Settled.Sends
 	}
 	// RunRestored says that a cancellation of a run is taken back, or else its move. No ticket was touched.
 	RunRestored struct {
-		Run    RunName `json:"run"`
-		Reason string  `json:"reason"`
+		Run    ids.RunName `json:"run"`
+		Reason string      `json:"reason"`
 	}
 )

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
 )
@@ -36,7 +37,7 @@ type Segment struct {
 }
 
 // SeatMap returns who has which seat of a run; nil where there is no such run.
-func (s *State) SeatMap(tt *schedule.Timetable, name RunName, now time.Time) *SeatMap {
+func (s *State) SeatMap(tt *schedule.Timetable, name ids.RunName, now time.Time) *SeatMap {
 	run := s.Present(tt, name)
 	if run == nil {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -30,11 +31,11 @@ func TestASeatMapIsOfNow(t *testing.T) {
 	begin := time.Unix(20000*86400-3600, 0)
 	for n, leg := range []SoldLeg{{Run: run.ID, From: 0, To: 1}, {Run: run.ID, From: 1, To: 3}} {
 		e := &Created{
-			ID:         ID{byte(n + 1)},
+			ID:         ids.ID{byte(n + 1)},
 			Currency:   "EUR",
 			Runs:       []*Run{run},
 			Legs:       []SoldLeg{leg},
-			Tickets:    []NewTicket{{ID: ID{byte(n + 1), 1}, Seats: []int16{int16(n + 1)}}},
+			Tickets:    []NewTicket{{ID: ids.ID{byte(n + 1), 1}, Seats: []int16{int16(n + 1)}}},
 			Passengers: []Passenger{NewPassenger("A", "B", "", nil)},
 		}
 		s.ApplyCreated(begin.Add(time.Duration(n)*15*time.Minute), e)
@@ -43,7 +44,7 @@ func TestASeatMapIsOfNow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := RunName{Trip: "t", Day: 20000}
+	name := ids.RunName{Trip: "t", Day: 20000}
 	at := func(after time.Duration) []SeatTaken {
 		return s.SeatMap(tt, name, begin.Add(after)).Taken
 	}
@@ -51,14 +52,14 @@ func TestASeatMapIsOfNow(t *testing.T) {
 		both[1].To != 3 {
 		t.Errorf("%+v", both)
 	}
-	if one := at(21 * time.Minute); len(one) != 1 || one[0].Ticket.ID != (ID{2, 1}) ||
+	if one := at(21 * time.Minute); len(one) != 1 || one[0].Ticket.ID != (ids.ID{2, 1}) ||
 		!one[0].Until.Equal(begin.Add(35*time.Minute)) {
 		t.Errorf("%+v", one)
 	}
 	if none := at(36 * time.Minute); len(none) != 0 {
 		t.Errorf("%+v", none)
 	}
-	if m := s.SeatMap(tt, RunName{Trip: "x", Day: 20000}, begin); m != nil {
+	if m := s.SeatMap(tt, ids.RunName{Trip: "x", Day: 20000}, begin); m != nil {
 		t.Errorf("a run that there is not: %+v", m)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
 )
@@ -46,7 +47,7 @@ func (l *Leg) collides(h *seating.Hold, present *schedule.Form) bool {
 	return l.ride().MeetsAsSold(other) || l.ride().Meets(other, present)
 }
 
-func (l *Leg) hold(ticket ID, until int64) seating.Hold {
+func (l *Leg) hold(ticket ids.ID, until int64) seating.Hold {
 	return seating.Hold{
 		Ticket: ticket,
 		Until:  until,

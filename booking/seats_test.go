@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
 )
@@ -49,8 +50,8 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 		s := NewRecorder()
 		run := NewRun(tt.Form(0), 100, 0, make([]int32, stops))
 		s.KnowRun(run)
-		var tickets []ID
-		all := map[ID]seating.Hold{}
+		var tickets []ids.ID
+		all := map[ids.ID]seating.Hold{}
 		for now := int64(1); now < 300; now += rnd.Int64N(3) {
 			at := time.UnixMilli(now)
 			from := int16(rnd.IntN(stops - 1))

@@ -24,20 +24,20 @@ type State struct {
 	byTicket   *ids.Index
 	lists      map[listKey]*tally.List
 	forms      map[string]*schedule.Form
-	runs       map[RunID]*Run
+	runs       map[ids.RunID]*Run
 	order      []*Run // in the order they were first sold
 	seatings   map[schedule.RunKey]*seats
-	asks       map[ID]Ask // by ticket
+	asks       map[ids.ID]Ask // by ticket
 	runChanges map[schedule.RunKey]*RunChange
 
 	// late are unpaid tickets that were moved into a booking of another age, so that the order of the
 	// bookings does not say when their windows end; see Overdue
-	late map[ID]bool
+	late map[ids.ID]bool
 }
 
 // Ask is a confirmation that the provider was asked for, and has not given.
 type Ask struct {
-	Key     ID // the idempotency id
+	Key     ids.ID // the idempotency id
 	Action  Action
 	Request string
 }
@@ -55,11 +55,11 @@ func NewRecorder() Recorder {
 		byTicket:   ids.NewIndex(),
 		lists:      map[listKey]*tally.List{},
 		forms:      map[string]*schedule.Form{},
-		runs:       map[RunID]*Run{},
+		runs:       map[ids.RunID]*Run{},
 		seatings:   map[schedule.RunKey]*seats{},
-		asks:       map[ID]Ask{},
+		asks:       map[ids.ID]Ask{},
 		runChanges: map[schedule.RunKey]*RunChange{},
-		late:       map[ID]bool{},
+		late:       map[ids.ID]bool{},
 	}}
 }
 
@@ -67,7 +67,7 @@ func NewRecorder() Recorder {
 func (s Recorder) State() *State { return s.state }
 
 // Any finds a booking of any partner; nil when there is none.
-func (s *State) Any(id ID) *Booking {
+func (s *State) Any(id ids.ID) *Booking {
 	for n := range s.byID.Candidates(id) {
 		if b := s.at(n); b.ID == id {
 			return b
@@ -95,7 +95,7 @@ func bookingAt(packed *pages.Frozen, runs []*Run, number int) *Booking {
 }
 
 // Booking finds a partner's booking; nil when there is none, or it is another partner's.
-func (s *State) Booking(partner, id ID) *Booking {
+func (s *State) Booking(partner, id ids.ID) *Booking {
 	if b := s.Any(id); b != nil && b.Partner == partner {
 		return b
 	}
@@ -104,7 +104,7 @@ func (s *State) Booking(partner, id ID) *Booking {
 
 // Ticket finds a partner's ticket and the booking it is in; nil when there is none, or it is another
 // partner's.
-func (s *State) Ticket(partner, id ID) (*Booking, *Ticket) {
+func (s *State) Ticket(partner, id ids.ID) (*Booking, *Ticket) {
 	b, t := s.AnyTicket(id)
 	if b != nil && b.Partner == partner {
 		return b, t
@@ -113,7 +113,7 @@ func (s *State) Ticket(partner, id ID) (*Booking, *Ticket) {
 }
 
 // AnyTicket finds a ticket of any partner and the booking it is in; nil when there is none.
-func (s *State) AnyTicket(id ID) (*Booking, *Ticket) {
+func (s *State) AnyTicket(id ids.ID) (*Booking, *Ticket) {
 	for n := range s.byTicket.Candidates(id) {
 		b := s.at(n)
 		if t := b.find(id); t != nil {
@@ -123,7 +123,7 @@ func (s *State) AnyTicket(id ID) (*Booking, *Ticket) {
 	return nil, nil
 }
 
-func (b *Booking) find(id ID) *Ticket {
+func (b *Booking) find(id ids.ID) *Ticket {
 	for i := range b.Tickets {
 		if b.Tickets[i].ID == id {
 			return &b.Tickets[i]
@@ -134,7 +134,7 @@ func (b *Booking) find(id ID) *Ticket {
 
 // Asked calls f for each ticket whose confirmation the provider has not answered.
 func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
-	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ID.Compare) {
+	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ids.ID.Compare) {
 		if b, t := s.AnyTicket(id); t.Asked != 0 {
 			f(b, t, s.asks[id])
 		}
@@ -142,14 +142,14 @@ func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
 }
 
 // Ask returns what the provider was asked about a ticket; false where that is answered, or was never asked.
-func (s *State) Ask(ticket ID) (Ask, bool) {
+func (s *State) Ask(ticket ids.ID) (Ask, bool) {
 	ask, ok := s.asks[ticket]
 	return ask, ok
 }
 
 // AskKey returns the idempotency id to ask about a ticket under: that of the same question, if it got no
 // answer, or fresh.
-func (s *State) AskKey(ticket ID, action Action, fresh ID) ID {
+func (s *State) AskKey(ticket ids.ID, action Action, fresh ids.ID) ids.ID {
 	if ask, ok := s.asks[ticket]; ok && ask.Action == action {
 		return ask.Key
 	}
@@ -157,7 +157,7 @@ func (s *State) AskKey(ticket ID, action Action, fresh ID) ID {
 }
 
 // RunByID finds a run that was sold; nil when none was.
-func (s *State) RunByID(id RunID) *Run {
+func (s *State) RunByID(id ids.RunID) *Run {
 	return s.runs[id]
 }
 
@@ -192,7 +192,7 @@ func (s Recorder) keepNew(b *Booking, text string, now time.Time) {
 
 // learn has a booking found by its id, or a ticket's. Of two with the same id, which only a forged journal
 // has, the later is found.
-func (s Recorder) learn(x *ids.Index, id ID, number uint32) {
+func (s Recorder) learn(x *ids.Index, id ids.ID, number uint32) {
 	for n := range x.Candidates(id) {
 		if s.at(n).has(id) {
 			x.Replace(id, n, number)
@@ -203,12 +203,12 @@ func (s Recorder) learn(x *ids.Index, id ID, number uint32) {
 }
 
 // has reports whether an id is the booking's, or one of its tickets'.
-func (b *Booking) has(id ID) bool {
+func (b *Booking) has(id ids.ID) bool {
 	return b != nil && (b.ID == id || b.find(id) != nil)
 }
 
 // renew returns a booking for an event to change, and put to keep.
-func (s *State) renew(id ID, now time.Time) *Booking {
+func (s *State) renew(id ids.ID, now time.Time) *Booking {
 	b := s.Any(id)
 	b.Updated = now.UnixMilli()
 	return b
@@ -344,7 +344,7 @@ func (s *State) Sold(now time.Time, e *Created) *Booking {
 
 // Move decides to put a ticket into another booking of its partner: an existing one, or fresh where to is
 // nil.
-func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
+func (s *State) Move(ticket ids.ID, to *ids.ID, fresh ids.ID) (*Moved, error) {
 	b, t := s.AnyTicket(ticket)
 	switch {
 	case b == nil:

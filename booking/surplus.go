@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"waybill/booking/books"
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -20,7 +21,7 @@ func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []books.W
 		}
 		key := l.Run.key()
 		if tickets[key] == nil {
-			tickets[key] = &books.Withdrawn{Run: RunName{Trip: l.Run.Form.Trip, Day: key.Day}}
+			tickets[key] = &books.Withdrawn{Run: ids.RunName{Trip: l.Run.Form.Trip, Day: key.Day}}
 		}
 		tickets[key].Tickets++
 	}
@@ -35,8 +36,8 @@ func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []books.W
 
 // legsAhead goes through the legs of tickets that hold a seat, on runs that are not over at an instant, and
 // their tickets.
-func (f Frozen) legsAhead(now time.Time) iter.Seq2[Leg, ID] {
-	return func(yield func(Leg, ID) bool) {
+func (f Frozen) legsAhead(now time.Time) iter.Seq2[Leg, ids.ID] {
+	return func(yield func(Leg, ids.ID) bool) {
 		for b := range f.All() {
 			for i := range b.Tickets {
 				t := &b.Tickets[i]
@@ -63,7 +64,7 @@ func (r *Run) withdrawn(tt *schedule.Timetable) bool {
 // A rider is a ticket's leg on a run.
 type rider struct {
 	leg    Leg
-	ticket ID
+	ticket ids.ID
 }
 
 // Surplus returns what an import can bring about, of the runs that are not over at an instant: those with
@@ -81,7 +82,7 @@ func (f Frozen) Surplus(tt *schedule.Timetable, now time.Time) (list books.Surpl
 	}
 	for key, all := range riders {
 		form := presentForm(tt, last[key])
-		run := RunName{Trip: form.Trip, Day: key.Day}
+		run := ids.RunName{Trip: form.Trip, Day: key.Day}
 		seats := int(form.Bus.Seats)
 		if taken := mostTaken(form, all); taken > seats {
 			list.Oversold = append(list.Oversold, books.Oversold{Run: run, Taken: taken, Seats: seats})
@@ -115,7 +116,7 @@ func shared(form *schedule.Form, riders []rider) (list []books.Shared) {
 		seat := r.leg.Seat
 		for _, other := range bySeat[seat] {
 			if r.leg.ride().Meets(other.leg.ride(), form) {
-				list = append(list, books.Shared{Seat: seat, Tickets: [2]ID{other.ticket, r.ticket}})
+				list = append(list, books.Shared{Seat: seat, Tickets: [2]ids.ID{other.ticket, r.ticket}})
 			}
 		}
 		bySeat[seat] = append(bySeat[seat], r)

@@ -11,7 +11,7 @@ import (
 	"sort"
 	"time"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 )
 
 // OrderBy is what a report's range and order go by (interface, Report).
@@ -36,30 +36,30 @@ type Report struct {
 
 // Ordered says that a user asked for a report.
 type Ordered struct {
-	ID      booking.ID `json:"report"`
-	Company string     `json:"company"` // its id
-	User    booking.ID `json:"user"`
-	OrderBy OrderBy    `json:"orderBy"`
-	Start   time.Time  `json:"startDate"` // inclusive
-	End     time.Time  `json:"endDate"`   // inclusive
+	ID      ids.ID    `json:"report"`
+	Company string    `json:"company"` // its id
+	User    ids.ID    `json:"user"`
+	OrderBy OrderBy   `json:"orderBy"`
+	Start   time.Time `json:"startDate"` // inclusive
+	End     time.Time `json:"endDate"`   // inclusive
 }
 
 // Completed says that a report's file is there, whole and durable.
 type Completed struct {
-	ID     booking.ID `json:"report"`
-	Rows   int        `json:"rows"`
-	SHA256 string     `json:"sha256"`
+	ID     ids.ID `json:"report"`
+	Rows   int    `json:"rows"`
+	SHA256 string `json:"sha256"`
 }
 
 // Downloaded says that a report was fetched for the first time.
 type Downloaded struct {
-	ID booking.ID `json:"report"`
+	ID ids.ID `json:"report"`
 }
 
 // State is all that is remembered of reports. It has no method that changes it: see [Recorder].
 type State struct {
 	list      []*Report // in the order they were asked for
-	byID      map[booking.ID]int
+	byID      map[ids.ID]int
 	byCompany map[string][]int
 	queued    map[int]bool   // those whose files are still to be written
 	waiting   map[string]int // how many of these there are, by company
@@ -77,7 +77,7 @@ type state = State // under a name that no other package can set the field by
 // NewRecorder returns the state before the first report.
 func NewRecorder() Recorder {
 	return Recorder{&State{
-		byID:      map[booking.ID]int{},
+		byID:      map[ids.ID]int{},
 		byCompany: map[string][]int{},
 		queued:    map[int]bool{},
 		waiting:   map[string]int{},
@@ -97,7 +97,7 @@ func (r *Report) Expires() (time.Time, bool) {
 }
 
 // Find returns a report that has not expired; company "" is any. The error is ErrNotFound.
-func (s *State) Find(id booking.ID, company string, now time.Time) (*Report, error) {
+func (s *State) Find(id ids.ID, company string, now time.Time) (*Report, error) {
 	if i, ok := s.byID[id]; ok && (company == "" || s.list[i].Company == company) {
 		at, done := s.list[i].Expires()
 		if !done || now.Before(at) {
@@ -213,7 +213,7 @@ func (s Recorder) queue(i int, on bool) {
 }
 
 // Requeue has files written anew.
-func (s Recorder) Requeue(ids []booking.ID) {
+func (s Recorder) Requeue(ids []ids.ID) {
 	for _, id := range ids {
 		s.change(id, func(r *Report) {
 			r.Completed = time.Time{}
@@ -246,7 +246,7 @@ func (s Recorder) ApplyDownloaded(now time.Time, e *Downloaded) {
 	})
 }
 
-func (s Recorder) change(id booking.ID, f func(*Report)) {
+func (s Recorder) change(id ids.ID, f func(*Report)) {
 	i, ok := s.byID[id]
 	if !ok {
 		panic("there is no report " + id.String()) // the journal's reader says in which line

@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"waybill/booking/ids"
 
-	"waybill/booking"
+	"github.com/google/go-cmp/cmp"
 )
 
 // day0 is when the reports of the tests are asked for.
 var day0 = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
 // id is the n-th in order.
-func id(n int) (id booking.ID) {
+func id(n int) (id ids.ID) {
 	binary.BigEndian.PutUint64(id[8:], uint64(n))
 	return id
 }
@@ -84,12 +84,12 @@ func TestAReportExpiresSevenDaysAfterItsCompletion(t *testing.T) {
 func TestAReportIsFoundByItsCompanyAlone(t *testing.T) {
 	s := asked()
 	for _, c := range []struct {
-		id      booking.ID
+		id      ids.ID
 		company string
 		found   bool
 	}{
 		{id(1), "a", true}, {id(2), "b", true}, {id(1), "", true}, {id(1), "b", false}, {id(2), "a",
-			false}, {id(2), "A", false}, {id(6), "a", false}, {id(6), "", false}, {booking.ID{}, "", false},
+			false}, {id(2), "A", false}, {id(6), "a", false}, {id(6), "", false}, {ids.ID{}, "", false},
 	} {
 		r, err := s.Find(c.id, c.company, day0)
 		if c.found && (err != nil || r.ID != c.id) || !c.found && (!errors.Is(err, ErrNotFound) || r != nil) {
@@ -152,7 +152,7 @@ func TestAnUnknownReportIsNotChanged(t *testing.T) {
 	for what, apply := range map[string]func(Recorder){
 		"completed":  func(s Recorder) { s.ApplyCompleted(day0, &Completed{ID: id(6)}) },
 		"downloaded": func(s Recorder) { s.ApplyDownloaded(day0, &Downloaded{id(6)}) },
-		"requeued":   func(s Recorder) { s.Requeue([]booking.ID{id(6)}) },
+		"requeued":   func(s Recorder) { s.Requeue([]ids.ID{id(6)}) },
 	} {
 		for name, s := range map[string]Recorder{"five reports": asked(), "none": NewRecorder()} {
 			was := s.All()
@@ -187,7 +187,7 @@ func TestKeptReportsAreCounted(t *testing.T) {
 			case act < 8 && len(queued) > 0:
 				s.ApplyCompleted(now, &Completed{ID: queued[random.IntN(len(queued))].ID})
 			case act == 8:
-				s.Requeue([]booking.ID{s.All()[random.IntN(len(s.All()))].ID})
+				s.Requeue([]ids.ID{s.All()[random.IntN(len(s.All()))].ID})
 			default:
 				restored := NewRecorder()
 				for _, r := range s.All() {

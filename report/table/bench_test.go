@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 )
 
@@ -15,7 +15,7 @@ func BenchmarkWrite(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n, err := Write(b.Context(), io.Discard, always("north", report.CreatedAt), list, day0,
-			func(booking.ID) string {
+			func(ids.ID) string {
 				return "anna"
 			})
 		if err != nil || n != rows {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/ids"
+
 	"github.com/google/go-cmp/cmp"
 
 	"waybill/booking"
@@ -315,9 +317,9 @@ func TestNumbersAreNotDefused(t *testing.T) {
 		}
 	}
 	dash := ticket(2, 0, leg(r, 1, 1))
-	dash.ID = booking.ID{0xf8} // its text starts with a minus
+	dash.ID = ids.ID{0xf8} // its text starts with a minus
 	in := bookingOf(1, dash)
-	in.ID = booking.ID{0xf8, 1}
+	in.ID = ids.ID{0xf8, 1}
 	text = written(t, always("north", report.CreatedAt), in)
 	if order, b := column(t, text, "orderId"), column(t, text,
 		"bookingId"); order[0] != "'"+dash.ID.String() || b[0] != "'"+in.ID.String() {

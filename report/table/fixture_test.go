@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/schedule"
 )
@@ -50,7 +51,7 @@ func leg(r *booking.Run, seat int16, amount int64) booking.Leg {
 }
 
 // id is the n-th in order.
-func id(n int) (id booking.ID) {
+func id(n int) (id ids.ID) {
 	id[0] = 0x40 // no text of it starts with a character that a spreadsheet minds
 	binary.BigEndian.PutUint64(id[8:], uint64(n))
 	return id
@@ -90,8 +91,8 @@ func always(company string, by report.OrderBy) *report.Report {
 }
 
 // partners names the partners of the tests.
-func partners(p booking.ID) string {
-	return map[booking.ID]string{id(1): "Квитки онлайн", id(2): "=cmd|' /C calc'!A0"}[p]
+func partners(p ids.ID) string {
+	return map[ids.ID]string{id(1): "Квитки онлайн", id(2): "=cmd|' /C calc'!A0"}[p]
 }
 
 // written returns a report's file as it is two days after day0.

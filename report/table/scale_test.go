@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 )
 
@@ -45,7 +46,7 @@ var large = sync.OnceValue(func() []*booking.Booking { return many(rows, scatter
 const rows = 100_000
 
 // plain returns the ids of all tickets as a plain sort of all has them.
-func plain(list []*booking.Booking) (ids []booking.ID) {
+func plain(list []*booking.Booking) (ids []ids.ID) {
 	var all []*booking.Ticket
 	for _, b := range list {
 		for i := range b.Tickets {

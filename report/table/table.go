@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 )
 
@@ -52,7 +53,7 @@ func Write(
 	r *report.Report,
 	bookings iter.Seq[*booking.Booking],
 	now time.Time,
-	partner func(booking.ID) string,
+	partner func(ids.ID) string,
 ) (rows int, err error) {
 	out := csv.NewWriter(bufio.NewWriterSize(to, 1<<16))
 	out.UseCRLF = true // RFC 4180

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/words"
 	"waybill/server/front"
 	"waybill/server/proof/evidence"
@@ -58,7 +58,7 @@ func (c *call) log() (int, error) {
 // read in vain.
 func (c *call) ids() error {
 	for _, name := range []string{"booking", "ticket"} {
-		if _, ok := booking.ParseID(c.text(name)); !ok && c.text(name) != "" {
+		if _, ok := ids.Parse(c.text(name)); !ok && c.text(name) != "" {
 			return fmt.Errorf("-%s %q is not an id", name, c.text(name))
 		}
 	}

@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"waybill/auth"
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/store/journal"
 )
 
@@ -12,7 +12,7 @@ var accountKinds = []kind{
 		name:  "partner.key_added",
 		apply: on(partners, auth.PartnerRecorder.ApplyKeyAdded),
 		after: func(s *Keeper, _ journal.Stamp, e *auth.KeyAdded) {
-			s.feed(booking.ID(e.Partner)) // a partner without events can wait for one
+			s.feed(ids.ID(e.Partner)) // a partner without events can wait for one
 		},
 	}.kind(),
 	row[auth.KeysRevoked]{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/store/journal"
 )
 
@@ -41,7 +42,7 @@ func ReadAnswer(l *journal.Line) (a Answer, err error) {
 		return a, nil
 	}
 	var data struct {
-		Booking, Partner booking.ID
+		Booking, Partner ids.ID
 		Currency         string
 		Legs             []booking.SoldLeg
 		Tickets          []booking.NewTicket

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
@@ -16,7 +17,7 @@ var bookingKinds = []kind{
 		apply: on(bookings, booking.Recorder.ApplyCreated),
 		code:  codeCreated,
 		check: checked((*booking.State).CheckCreated),
-		partner: func(_ State, e *booking.Created) booking.ID {
+		partner: func(_ State, e *booking.Created) ids.ID {
 			return e.Partner
 		},
 		feedCount: one[booking.Created],
@@ -29,7 +30,7 @@ var bookingKinds = []kind{
 		check: func(s State, now time.Time, e *booking.Asked) error {
 			return s.Bookings.CheckSettled(now, &e.Settled, e.Action)
 		},
-		partner: func(s State, e *booking.Asked) booking.ID {
+		partner: func(s State, e *booking.Asked) ids.ID {
 			return s.PartnerOf(e.Booking)
 		},
 		after: func(s *Keeper, _ journal.Stamp, e *booking.Asked) {
@@ -54,7 +55,7 @@ var bookingKinds = []kind{
 		name:  "tickets.canceled",
 		apply: on(bookings, booking.Recorder.ApplyCanceled),
 		check: checked((*booking.State).CheckCanceled),
-		partner: func(s State, e *booking.TicketsCanceled) booking.ID {
+		partner: func(s State, e *booking.TicketsCanceled) ids.ID {
 			return s.PartnerOf(e.Booking)
 		},
 		feedCount: func(e *booking.TicketsCanceled) int {
@@ -77,7 +78,7 @@ var bookingKinds = []kind{
 		name:  "tickets.uncompleted",
 		apply: on(bookings, booking.Recorder.ApplyUncompleted),
 		check: checked((*booking.State).CheckUncompleted),
-		partner: func(s State, e *booking.TicketsUncompleted) booking.ID {
+		partner: func(s State, e *booking.TicketsUncompleted) ids.ID {
 			return s.PartnerOf(e.Booking)
 		},
 		feedCount: func(e *booking.TicketsUncompleted) int {
@@ -88,7 +89,7 @@ var bookingKinds = []kind{
 	row[booking.Moved]{
 		name:  "ticket.moved",
 		apply: on(bookings, booking.Recorder.ApplyMoved),
-		partner: func(s State, e *booking.Moved) booking.ID {
+		partner: func(s State, e *booking.Moved) ids.ID {
 			return s.PartnerOf(e.To)
 		},
 		feedCount: one[booking.Moved],
@@ -96,7 +97,7 @@ var bookingKinds = []kind{
 	row[booking.CarrierSet]{
 		name:  "ticket.carrier",
 		apply: on(bookings, booking.Recorder.ApplyCarrierSet),
-		partner: func(s State, e *booking.CarrierSet) booking.ID {
+		partner: func(s State, e *booking.CarrierSet) ids.ID {
 			return s.PartnerOf(e.Booking)
 		},
 		feedCount: func(e *booking.CarrierSet) int {
@@ -110,11 +111,11 @@ var bookingKinds = []kind{
 	row[Answered]{
 		name:  "request.answered",
 		apply: func(*Keeper, time.Time, *Answered) {},
-		partner: func(_ State, e *Answered) booking.ID {
+		partner: func(_ State, e *Answered) ids.ID {
 			return e.Partner
 		},
 		weigh: func(s State, e *Answered, x *Idempotency) int64 {
-			id, _ := booking.ParseID(e.Booking)
+			id, _ := ids.Parse(e.Booking)
 			return written(e) + s.weighAnswer(id, x)
 		},
 	}.kind(),
@@ -133,7 +134,7 @@ func settledKind[T any](name string, action booking.Action,
 		check: func(s State, now time.Time, e *T) error {
 			return s.Bookings.CheckSettled(now, in(e), action)
 		},
-		partner: func(s State, e *T) booking.ID {
+		partner: func(s State, e *T) ids.ID {
 			return s.PartnerOf(in(e).Booking)
 		},
 		feedCount: one[T],
@@ -189,7 +190,7 @@ func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 // codeSoldLeg codes what all tickets share of a leg.
 func codeSoldLeg(c *wire.Coder, l *booking.SoldLeg) {
 	c.Open("")
-	wire.Text(c, "run", &l.Run, booking.RunID.String, booking.ParseRunID)
+	wire.Text(c, "run", &l.Run, ids.RunID.String, ids.ParseRun)
 	wire.Number(c, "from", &l.From)
 	wire.Number(c, "to", &l.To)
 	wire.Number(c, "amount", &l.Amount)
@@ -347,6 +348,6 @@ func parseAction(text string) (booking.Action, bool) {
 
 // Unnoticed returns the notice that the payment window of a ticket is over, where that was not noted yet. It
 // precedes any other line about the ticket.
-func (s State) Unnoticed(now time.Time, ticket booking.ID) []Entry {
-	return Entries(s.Bookings.Unnoticed(now, []booking.ID{ticket})...)
+func (s State) Unnoticed(now time.Time, ticket ids.ID) []Entry {
+	return Entries(s.Bookings.Unnoticed(now, []ids.ID{ticket})...)
 }

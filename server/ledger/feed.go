@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
 )
@@ -21,7 +22,7 @@ type EventFeed struct {
 }
 
 // feed returns a partner's feed, which it makes if there is none.
-func (s *Keeper) feed(partner booking.ID) *EventFeed {
+func (s *Keeper) feed(partner ids.ID) *EventFeed {
 	f := s.rest.feeds[partner]
 	if f == nil {
 		f = new(EventFeed)
@@ -70,14 +71,14 @@ func (f *EventFeed) Changed() <-chan struct{} {
 type FeedEvent struct {
 	Type    string
 	Time    time.Time
-	Booking booking.ID
-	Ticket  *booking.ID // nil where it is of the whole booking
-	From    *booking.ID // the booking that a ticket was moved from; else nil
-	Refund  *int64      // minor units; nil where nothing was refunded
+	Booking ids.ID
+	Ticket  *ids.ID // nil where it is of the whole booking
+	From    *ids.ID // the booking that a ticket was moved from; else nil
+	Refund  *int64  // minor units; nil where nothing was refunded
 }
 
 // Events returns the events that a line has for a partner.
-func Events(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
+func Events(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
 	k := kindNamed(l.Type)
 	if k == nil {
 		return nil, journal.ErrNewer
@@ -86,11 +87,11 @@ func Events(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
 }
 
 // showTicket returns the one event of a line that names a ticket.
-func showTicket(l *journal.Line, _ booking.ID) ([]FeedEvent, error) {
+func showTicket(l *journal.Line, _ ids.ID) ([]FeedEvent, error) {
 	var data struct {
-		Booking booking.ID
-		Ticket  *booking.ID
-		From    *booking.ID
+		Booking ids.ID
+		Ticket  *ids.ID
+		From    *ids.ID
 	}
 	err := json.Unmarshal(l.Data, &data)
 	return []FeedEvent{{
@@ -103,14 +104,14 @@ func showTicket(l *journal.Line, _ booking.ID) ([]FeedEvent, error) {
 }
 
 // showCarrier returns the event of a status that a carrier gave.
-func showCarrier(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
+func showCarrier(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
 	events, err := showTicket(l, partner)
 	events[0].Type = "ticket.status"
 	return events, err
 }
 
 // showCanceled returns an event for each ticket of a line.
-func showCanceled(l *journal.Line, _ booking.ID) ([]FeedEvent, error) {
+func showCanceled(l *journal.Line, _ ids.ID) ([]FeedEvent, error) {
 	var e booking.TicketsCanceled
 	if err := json.Unmarshal(l.Data, &e); err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func showCanceled(l *journal.Line, _ booking.ID) ([]FeedEvent, error) {
 }
 
 // showUncompleted returns an event for each ticket of a line, of the instant at which its window was over.
-func showUncompleted(l *journal.Line, _ booking.ID) ([]FeedEvent, error) {
+func showUncompleted(l *journal.Line, _ ids.ID) ([]FeedEvent, error) {
 	var e booking.TicketsUncompleted
 	if err := json.Unmarshal(l.Data, &e); err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func showUncompleted(l *journal.Line, _ booking.ID) ([]FeedEvent, error) {
 }
 
 // showErased returns an event for each passenger of the partner's that a line forgets.
-func showErased(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
+func showErased(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
 	var e struct{ Passengers []ErasedPassenger }
 	if err := json.Unmarshal(l.Data, &e); err != nil {
 		return nil, err
@@ -178,14 +179,14 @@ func showErased(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
 
 // frozenFeed is a feed in a snapshot; each line is written as how much it is above the one before.
 type frozenFeed struct {
-	partner booking.ID
+	partner ids.ID
 	lines   []uint64
 }
 
 // frozenFeeds returns the feeds for a snapshot, by partner.
 func (s State) frozenFeeds() []frozenFeed {
 	var list []frozenFeed
-	compare := func(a, b booking.ID) int {
+	compare := func(a, b ids.ID) int {
 		return bytes.Compare(a[:], b[:])
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(s.rest.feeds), compare) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/store/durable"
 	"waybill/store/journal"
 )
@@ -18,17 +18,17 @@ type PersonalErased struct {
 	Lines      []uint64          `json:"lines"`
 	Reason     string            `json:"reason"`
 	Passengers []ErasedPassenger `json:"passengers,omitempty"`
-	Reports    []booking.ID      `json:"reports"` // whose files have them, and are written anew
+	Reports    []ids.ID          `json:"reports"` // whose files have them, and are written anew
 	// Tickets are the passengers as versions before wrote them. Such a line is no event of /v2/events: that
 	// would change the numbers of those after it, which clients have.
-	Tickets []booking.ID `json:"tickets,omitempty"`
+	Tickets []ids.ID `json:"tickets,omitempty"`
 }
 
 // ErasedPassenger is the passenger of a ticket, and where the ticket was then.
 type ErasedPassenger struct {
-	Partner booking.ID `json:"partner"`
-	Booking booking.ID `json:"booking"`
-	Ticket  booking.ID `json:"ticket"`
+	Partner ids.ID `json:"partner"`
+	Booking ids.ID `json:"booking"`
+	Ticket  ids.ID `json:"ticket"`
 }
 
 // PassengersForgotten says that some passengers are forgotten. A large erasure writes such lines before its
@@ -40,18 +40,18 @@ type PassengersForgotten struct {
 }
 
 // AllTickets returns the tickets whose passengers are forgotten.
-func (e *PersonalErased) AllTickets() []booking.ID {
+func (e *PersonalErased) AllTickets() []ids.ID {
 	return slices.Concat(e.Tickets, ticketsOf(e.Passengers))
 }
 
 // AllTickets returns the tickets whose passengers are forgotten.
-func (e *PassengersForgotten) AllTickets() []booking.ID {
+func (e *PassengersForgotten) AllTickets() []ids.ID {
 	return ticketsOf(e.Passengers)
 }
 
 // ticketsOf returns the tickets of passengers.
-func ticketsOf(list []ErasedPassenger) []booking.ID {
-	var ids []booking.ID
+func ticketsOf(list []ErasedPassenger) []ids.ID {
+	var ids []ids.ID
 	for _, p := range list {
 		ids = append(ids, p.Ticket)
 	}
@@ -70,7 +70,7 @@ func applyForgotten(s *Keeper, now time.Time, e *PassengersForgotten) {
 }
 
 // forget forgets the passengers of tickets, and what they were to be sent.
-func (s *Keeper) forget(now time.Time, tickets []booking.ID) {
+func (s *Keeper) forget(now time.Time, tickets []ids.ID) {
 	s.bookings.Forget(now, tickets)
 	for _, id := range tickets {
 		s.Outbox.removeOf(id)
@@ -97,11 +97,11 @@ func RemoveForgotten(fsys durable.FS, e Event) error {
 }
 
 // removeLetters removes the letters to the passengers of tickets.
-func removeLetters(fsys durable.FS, tickets []booking.ID) error {
+func removeLetters(fsys durable.FS, tickets []ids.ID) error {
 	names, err := fsys.List(OutboxDir)
 	for _, name := range names {
 		ticket, _, _ := strings.Cut(name, ".")
-		id, _ := booking.ParseID(ticket)
+		id, _ := ids.Parse(ticket)
 		if slices.Contains(tickets, id) {
 			err = errors.Join(err, fsys.Remove(OutboxDir+"/"+name))
 		}
@@ -117,7 +117,7 @@ func (s *Keeper) feedErased(at journal.Stamp, list []ErasedPassenger) {
 }
 
 // ToForget returns those of tickets whose passengers are not forgotten yet, and where they are.
-func (s State) ToForget(tickets []booking.ID) []ErasedPassenger {
+func (s State) ToForget(tickets []ids.ID) []ErasedPassenger {
 	var list []ErasedPassenger
 	for _, id := range tickets {
 		b, t := s.Bookings.AnyTicket(id)

@@ -4,26 +4,26 @@ import (
 	"slices"
 	"testing"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/store/durable"
 )
 
 // What an erasure forgets goes from beside the journal: letters by their ticket, whatever message they are
 // of, and the reports that the line names. Nothing else goes.
 func TestRemoveForgotten(t *testing.T) {
-	gone := booking.ID{1}
-	other := booking.ID{2}
+	gone := ids.ID{1}
+	other := ids.ID{2}
 	for what, c := range map[string]struct {
 		event            Event
 		letters, reports []string
 	}{
 		"an erasure": {
-			&PersonalErased{Passengers: []ErasedPassenger{{Ticket: gone}}, Reports: []booking.ID{gone}},
+			&PersonalErased{Passengers: []ErasedPassenger{{Ticket: gone}}, Reports: []ids.ID{gone}},
 			[]string{other.String() + ".7-1.eml"},
 			[]string{other.String() + ReportSuffix},
 		},
 		"an erasure, as versions before wrote it": {
-			&PersonalErased{Tickets: []booking.ID{gone}},
+			&PersonalErased{Tickets: []ids.ID{gone}},
 			[]string{other.String() + ".7-1.eml"},
 			[]string{gone.String() + ReportSuffix, other.String() + ReportSuffix},
 		},
@@ -42,7 +42,7 @@ func TestRemoveForgotten(t *testing.T) {
 		put(t, fsys, OutboxDir, gone.String()+".5-1.eml")
 		put(t, fsys, OutboxDir, gone.String()+".6-2.eml")
 		put(t, fsys, OutboxDir, other.String()+".7-1.eml")
-		for _, id := range []booking.ID{gone, other} {
+		for _, id := range []ids.ID{gone, other} {
 			put(t, fsys, ReportDir, id.String()+ReportSuffix)
 		}
 		if err := RemoveForgotten(fsys, c.event); err != nil {
@@ -56,7 +56,7 @@ func TestRemoveForgotten(t *testing.T) {
 	}
 	if err := RemoveForgotten(durable.Dir(t.TempDir()), &PersonalErased{
 		Passengers: []ErasedPassenger{{Ticket: gone}},
-		Reports:    []booking.ID{gone},
+		Reports:    []ids.ID{gone},
 	}); err != nil {
 		t.Errorf("where there is nothing: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
@@ -32,11 +33,11 @@ type row[T any] struct {
 	// verify.
 	check func(State, time.Time, *T) error
 	// partner returns whose the line is, once it was applied.
-	partner func(State, *T) booking.ID
+	partner func(State, *T) ids.ID
 	// feedCount returns how many events of the partner's feed (/v2/events) the line is.
 	feedCount func(*T) int
 	// feedEvents reads these events from a line. Without it, the line is one event, of a ticket.
-	feedEvents func(*journal.Line, booking.ID) ([]FeedEvent, error)
+	feedEvents func(*journal.Line, ids.ID) ([]FeedEvent, error)
 	// after remembers what else comes of the event, as messages to passengers.
 	after func(*Keeper, journal.Stamp, *T)
 	// weigh returns how many bytes the event takes in the journal at most. Without it, it is written to see.
@@ -52,9 +53,9 @@ type kind struct {
 	apply      func(*Keeper, time.Time, Event)
 	code       func(*Codec, *lineCoder, Event)
 	check      func(State, time.Time, Event) error
-	partner    func(State, Event) booking.ID
+	partner    func(State, Event) ids.ID
 	feedCount  func(Event) int
-	feedEvents func(*journal.Line, booking.ID) ([]FeedEvent, error)
+	feedEvents func(*journal.Line, ids.ID) ([]FeedEvent, error)
 	after      func(*Keeper, journal.Stamp, Event)
 	weigh      func(State, Event, *Idempotency) int64
 }
@@ -71,8 +72,8 @@ func (r row[T]) kind() kind {
 		check: func(State, time.Time, Event) error {
 			return nil
 		},
-		partner: func(State, Event) booking.ID {
-			return booking.ID{}
+		partner: func(State, Event) ids.ID {
+			return ids.ID{}
 		},
 		feedCount:  func(Event) int { return 0 },
 		feedEvents: showTicket,
@@ -94,7 +95,7 @@ func (r row[T]) kind() kind {
 		}
 	}
 	if r.partner != nil {
-		k.partner = func(s State, e Event) booking.ID {
+		k.partner = func(s State, e Event) ids.ID {
 			return r.partner(s, e.(*T))
 		}
 	}

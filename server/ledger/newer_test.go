@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/journal"
@@ -42,8 +43,8 @@ func samples(t *testing.T) (directories [][]sample) {
 		}
 		directories = append(directories, lines)
 	}
-	id := booking.ID{1}
-	run := booking.RunName{Trip: "kl-0530"}
+	id := ids.ID{1}
+	run := ids.RunName{Trip: "kl-0530"}
 	by := &By{UID: 1000, User: "olena", Login: "olena"}
 	retry := &Idempotency{Key: "k", Hash: "h"}
 	asked := &booking.Asked{Settled: booking.Settled{Booking: id, Ticket: id}, Action: booking.Pay, Key: id}

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/store/journal"
 )
 
 // Message is one e-mail, or one text to a phone, that a passenger is to be sent. It is immutable.
 type Message struct {
 	ID     string         `json:"id"` // the ticket's line, and which of the messages of that
-	Ticket booking.ID     `json:"ticket"`
+	Ticket ids.ID         `json:"ticket"`
 	Action booking.Action `json:"action"`
 	To     string         `json:"to"`               // as in booking.Settled.Sends
 	At     time.Time      `json:"at"`               // since when it is to be sent
@@ -58,8 +59,8 @@ func (m *Message) Line() (seq uint64, place int) {
 // lost and nothing is sent that was not committed; another line says how it ended.
 type Outbox struct {
 	messages map[string]*Message
-	byTicket map[booking.ID]map[string]bool // the ids of a ticket's messages
-	parked   int                            // of them
+	byTicket map[ids.ID]map[string]bool // the ids of a ticket's messages
+	parked   int                        // of them
 	// those that are not parked, by since when; the first is one of them
 	waiting Agenda
 
@@ -71,7 +72,7 @@ type Outbox struct {
 func newOutbox() *Outbox {
 	return &Outbox{
 		messages: map[string]*Message{},
-		byTicket: map[booking.ID]map[string]bool{},
+		byTicket: map[ids.ID]map[string]bool{},
 	}
 }
 
@@ -174,7 +175,7 @@ func (o *Outbox) clear() {
 }
 
 // removeOf removes the messages of a ticket.
-func (o *Outbox) removeOf(ticket booking.ID) {
+func (o *Outbox) removeOf(ticket ids.ID) {
 	for id := range o.byTicket[ticket] {
 		o.remove(id)
 	}
@@ -182,7 +183,7 @@ func (o *Outbox) removeOf(ticket booking.ID) {
 
 // toSend is what is to be sent of a ticket, see booking.Settled.Sends.
 type toSend struct {
-	ticket booking.ID
+	ticket ids.ID
 	sends  []string
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/store/journal"
 )
 
@@ -20,7 +21,7 @@ type KeyedRequests struct {
 	answeredByAge []*KeyedRequest              // those that are answered
 	open          map[RequestKey]*KeyedRequest // those that are not
 	openByAge     []*KeyedRequest              // the same, by their last line
-	askedFor      map[booking.ID]*Idempotency  // by ticket about which a provider is asked
+	askedFor      map[ids.ID]*Idempotency      // by ticket about which a provider is asked
 }
 
 // newRequests returns what is known before the first request.
@@ -28,24 +29,24 @@ func newRequests() *KeyedRequests {
 	return &KeyedRequests{
 		known:    map[RequestKey]*KeyedRequest{},
 		open:     map[RequestKey]*KeyedRequest{},
-		askedFor: map[booking.ID]*Idempotency{},
+		askedFor: map[ids.ID]*Idempotency{},
 	}
 }
 
 // RequestKey is what a request is known by.
 type RequestKey struct {
-	Partner booking.ID `json:"partner"`
-	Key     string     `json:"key"`
+	Partner ids.ID `json:"partner"`
+	Key     string `json:"key"`
 }
 
 // KeyedRequest is what is known of a request. It is immutable.
 type KeyedRequest struct {
 	RequestKey
-	Hash   string       `json:"hash"`   // as in [Idempotency]
-	Status int          `json:"status"` // 0: it was cut short
-	Seq    uint64       `json:"seq"`    // of the last line of the request
-	At     int64        `json:"at"`     // Unix milliseconds of that line
-	Done   []booking.ID `json:"done"`   // tickets that are paid or booked
+	Hash   string   `json:"hash"`   // as in [Idempotency]
+	Status int      `json:"status"` // 0: it was cut short
+	Seq    uint64   `json:"seq"`    // of the last line of the request
+	At     int64    `json:"at"`     // Unix milliseconds of that line
+	Done   []ids.ID `json:"done"`   // tickets that are paid or booked
 }
 
 // live reports whether a key still names the request.
@@ -63,20 +64,20 @@ func (x *KeyedRequests) Find(name RequestKey, now time.Time) *KeyedRequest {
 
 // AskedUnder returns the Idempotency-Key of the request because of which the provider is being asked about a
 // ticket; nil where it had none. The line that records the answer carries it.
-func (x *KeyedRequests) AskedUnder(ticket booking.ID) *Idempotency {
+func (x *KeyedRequests) AskedUnder(ticket ids.ID) *Idempotency {
 	return x.askedFor[ticket]
 }
 
 // forgetAsked drops the key under which the provider was asked about a ticket, unless the same question may
 // be asked again.
-func (x *KeyedRequests) forgetAsked(sold *booking.State, ticket booking.ID) {
+func (x *KeyedRequests) forgetAsked(sold *booking.State, ticket ids.ID) {
 	if _, still := sold.Ask(ticket); !still {
 		delete(x.askedFor, ticket)
 	}
 }
 
 // note remembers what an entry says of a request of a partner's.
-func (x *KeyedRequests) note(at journal.Stamp, partner booking.ID, entry Entry) {
+func (x *KeyedRequests) note(at journal.Stamp, partner ids.ID, entry Entry) {
 	x.answeredByAge = x.expire(x.answeredByAge, at.Time)
 	x.openByAge = x.expire(x.openByAge, at.Time)
 	given := entry.Idempotency
@@ -101,12 +102,12 @@ func (x *KeyedRequests) note(at journal.Stamp, partner booking.ID, entry Entry) 
 }
 
 // ticketsDone returns the tickets that an event says are paid or booked.
-func ticketsDone(e Event) []booking.ID {
+func ticketsDone(e Event) []ids.ID {
 	switch e := e.(type) {
 	case *booking.TicketPaid:
-		return []booking.ID{e.Ticket}
+		return []ids.ID{e.Ticket}
 	case *booking.TicketBooked:
-		return []booking.ID{e.Ticket}
+		return []ids.ID{e.Ticket}
 	}
 	return nil
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/store/journal"
 )
 
 // paidUnder returns the entry of a ticket that was paid by a request with a key.
 func paidUnder(ticket byte, hash string) Entry {
 	return Entry{
-		Event:       &booking.TicketPaid{Settled: booking.Settled{Ticket: booking.ID{ticket}}},
+		Event:       &booking.TicketPaid{Settled: booking.Settled{Ticket: ids.ID{ticket}}},
 		Idempotency: &Idempotency{Key: "k", Hash: hash},
 	}
 }
@@ -22,16 +23,16 @@ func paidUnder(ticket byte, hash string) Entry {
 // names another one.
 func TestARequestHasDoneItsOwnTicketsOnly(t *testing.T) {
 	requests := newRequests()
-	partner := booking.ID{9}
+	partner := ids.ID{9}
 	now := time.UnixMilli(0)
 	for i, c := range []struct {
 		entry Entry
-		done  []booking.ID
+		done  []ids.ID
 	}{
-		{paidUnder(1, "first"), []booking.ID{{1}}},
-		{paidUnder(2, "first"), []booking.ID{{1}, {2}}},
-		{paidUnder(3, "second"), []booking.ID{{3}}},
-		{paidUnder(4, "second"), []booking.ID{{3}, {4}}},
+		{paidUnder(1, "first"), []ids.ID{{1}}},
+		{paidUnder(2, "first"), []ids.ID{{1}, {2}}},
+		{paidUnder(3, "second"), []ids.ID{{3}}},
+		{paidUnder(4, "second"), []ids.ID{{3}, {4}}},
 	} {
 		requests.note(journal.Stamp{Seq: uint64(i + 1), Time: now}, partner, c.entry)
 		found := requests.Find(RequestKey{partner, "k"}, now)

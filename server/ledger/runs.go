@@ -7,6 +7,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/store/journal"
 )
@@ -17,7 +18,7 @@ var runKinds = []kind{
 		name: "run.cancelled",
 		apply: changingRun(
 			booking.Recorder.ApplyRunCanceled,
-			func(e *booking.RunCanceled) booking.RunName { return e.Run },
+			func(e *booking.RunCanceled) ids.RunName { return e.Run },
 		),
 		check:      checked((*booking.State).CheckRunCanceled),
 		feedEvents: showRun,
@@ -35,7 +36,7 @@ var runKinds = []kind{
 		name: "run.moved",
 		apply: changingRun(
 			booking.Recorder.ApplyRunMoved,
-			func(e *booking.RunMoved) booking.RunName { return e.Run },
+			func(e *booking.RunMoved) ids.RunName { return e.Run },
 		),
 		check:      checked((*booking.State).CheckRunMoved),
 		feedEvents: showRun,
@@ -53,7 +54,7 @@ var runKinds = []kind{
 		check: checked((*booking.State).CheckRunRestored),
 		apply: changingRun(
 			booking.Recorder.ApplyRunRestored,
-			func(e *booking.RunRestored) booking.RunName { return e.Run },
+			func(e *booking.RunRestored) ids.RunName { return e.Run },
 		),
 	}.kind(),
 	row[ManifestRead]{
@@ -65,10 +66,10 @@ var runKinds = []kind{
 
 // ManifestRead says that somebody has read who travels on a run: an operator, whom the line names, or a user.
 type ManifestRead struct {
-	Run        booking.RunName `json:"run"`
-	Passengers int             `json:"passengers"`
-	User       *auth.ID        `json:"user,omitempty"`
-	Company    string          `json:"company,omitempty"` // the user's, by id
+	Run        ids.RunName `json:"run"`
+	Passengers int         `json:"passengers"`
+	User       *auth.ID    `json:"user,omitempty"`
+	Company    string      `json:"company,omitempty"` // the user's, by id
 }
 
 // checkManifestRead reports whether so many people travel on a run as a line says that somebody has read.
@@ -90,7 +91,7 @@ func checkManifestRead(s State, _ time.Time, e *ManifestRead) error {
 // one that they have read.
 func changingRun[T any](
 	apply func(booking.Recorder, time.Time, *T),
-	run func(*T) booking.RunName,
+	run func(*T) ids.RunName,
 ) func(*Keeper, time.Time, *T) {
 	return func(s *Keeper, now time.Time, e *T) {
 		before := s.Bookings.Change(run(e)).Change
@@ -107,7 +108,7 @@ func (s *Keeper) UseTimetable(tt *schedule.Timetable, now time.Time) {
 }
 
 // showRun returns the events of a partner's tickets in a line of a run.
-func showRun(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
+func showRun(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
 	var e booking.RunCanceled // of a run that was moved there is no refund
 	if err := json.Unmarshal(l.Data, &e); err != nil {
 		return nil, err

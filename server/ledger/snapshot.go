@@ -12,6 +12,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/booking/packing"
 	"waybill/report"
 	"waybill/schedule"
@@ -60,7 +61,7 @@ type frozen struct {
 	messages []*Message
 	changes  []*booking.RunChange
 	sold     booking.Frozen
-	asked    map[booking.ID]*Idempotency // by ticket
+	asked    map[ids.ID]*Idempotency // by ticket
 
 	out  io.Writer
 	line wire.Coder // what is written next
@@ -326,8 +327,8 @@ func codeHead(c *wire.Coder, s *rest) (older bool) {
 
 // askRow is what a provider is asked about a ticket, and under which Idempotency-Key.
 type askRow struct {
-	Ticket  booking.ID     `json:"ticket"`
-	Key     booking.ID     `json:"key"`
+	Ticket  ids.ID         `json:"ticket"`
+	Key     ids.ID         `json:"key"`
 	Action  booking.Action `json:"action"`
 	Request string         `json:"request"`
 	Under   *Idempotency   `json:"retry,omitempty"`
@@ -335,7 +336,7 @@ type askRow struct {
 
 // askRows returns what is asked, by ticket.
 func (f *frozen) askRows() (list []*askRow) {
-	for _, ticket := range slices.SortedFunc(maps.Keys(f.sold.Asks), booking.ID.Compare) {
+	for _, ticket := range slices.SortedFunc(maps.Keys(f.sold.Asks), ids.ID.Compare) {
 		ask := f.sold.Asks[ticket]
 		list = append(list, &askRow{ticket, ask.Key, ask.Action, ask.Request, f.asked[ticket]})
 	}

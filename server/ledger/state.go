@@ -23,6 +23,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
@@ -47,7 +48,7 @@ type rest struct {
 	geolocation map[string]bool
 	// timetableHash names the timetable in force by its content; "" is none yet.
 	timetableHash string
-	feeds         map[booking.ID]*EventFeed // by partner
+	feeds         map[ids.ID]*EventFeed // by partner
 
 	// timetable is the value that the hash names. It lies beside the journal and not in it: after a replay
 	// it is nil until a start has loaded it.
@@ -67,10 +68,10 @@ func (s State) Timetable() *schedule.Timetable { return s.rest.timetable }
 func (s State) Geolocation() map[string]bool { return maps.Clone(s.rest.geolocation) }
 
 // EventFeed returns the feed of a partner, who has a key.
-func (s State) EventFeed(partner booking.ID) *EventFeed { return s.rest.feeds[partner] }
+func (s State) EventFeed(partner ids.ID) *EventFeed { return s.rest.feeds[partner] }
 
 // PartnerOf returns whose a booking is.
-func (s State) PartnerOf(id booking.ID) booking.ID {
+func (s State) PartnerOf(id ids.ID) ids.ID {
 	return s.Bookings.Any(id).Partner
 }
 
@@ -101,7 +102,7 @@ func NewKeeper() *Keeper {
 		Outbox:        newOutbox(),
 		rest: &rest{
 			geolocation: map[string]bool{},
-			feeds:       map[booking.ID]*EventFeed{},
+			feeds:       map[ids.ID]*EventFeed{},
 		},
 	}
 	return k
@@ -159,7 +160,7 @@ type Idempotency struct {
 	// Reply writes the answer's body, after the event was applied and without the lock. It is nil in what
 	// was read.
 	Reply func(*wire.Writer) `json:"-"`
-	Salt  booking.ID         `json:"-"` // of the personal part
+	Salt  ids.ID             `json:"-"` // of the personal part
 }
 
 // answers reports whether a line has the answer.
@@ -180,8 +181,8 @@ func (x *Idempotency) reply() string {
 // personalPart is what the personal part holds of a line with an answer.
 func (x *Idempotency) personalPart() any {
 	return &struct {
-		Salt  booking.ID `json:"salt"`
-		Reply string     `json:"reply"`
+		Salt  ids.ID `json:"salt"`
+		Reply string `json:"reply"`
 	}{x.Salt, x.reply()}
 }
 
@@ -225,7 +226,7 @@ type (
 	KeysRotated struct{}
 	// Answered records the answer to a request with a key that has no other line for it to stand in.
 	Answered struct {
-		Partner booking.ID `json:"partner"`
-		Booking string     `json:"booking"` // the id in the request's path, or ""
+		Partner ids.ID `json:"partner"`
+		Booking string `json:"booking"` // the id in the request's path, or ""
 	}
 )

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -75,7 +76,7 @@ func weighCreated(_ State, e *booking.Created, _ *Idempotency) int64 {
 
 // weighAnswer returns how many bytes the answer to a keyed request about a booking takes in its line: all
 // of its tickets as they stand, or a refusal that names them.
-func (s State) weighAnswer(id booking.ID, x *Idempotency) int64 {
+func (s State) weighAnswer(id ids.ID, x *Idempotency) int64 {
 	if !x.answers() {
 		return 0
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/server/ledger"
 	"waybill/store/durable"
@@ -21,9 +21,9 @@ import (
 type reportFiles struct {
 	mu      sync.Mutex
 	counted bool
-	files   map[booking.ID]reportFile
-	bytes   map[string]int64     // by company
-	lacking map[booking.ID]int64 // the room that was too little for reports that wait, in bytes
+	files   map[ids.ID]reportFile
+	bytes   map[string]int64 // by company
+	lacking map[ids.ID]int64 // the room that was too little for reports that wait, in bytes
 }
 
 // reportFile is a file that is there.
@@ -34,9 +34,9 @@ type reportFile struct {
 
 func newReportFiles() *reportFiles {
 	return &reportFiles{
-		files:   map[booking.ID]reportFile{},
+		files:   map[ids.ID]reportFile{},
 		bytes:   map[string]int64{},
-		lacking: map[booking.ID]int64{},
+		lacking: map[ids.ID]int64{},
 	}
 }
 
@@ -88,15 +88,15 @@ func (s *Portal) countFiles() error {
 const atATime = 200
 
 // fileOf returns the name of a report's file.
-func fileOf(id booking.ID) string { return id.String() + ledger.ReportSuffix }
+func fileOf(id ids.ID) string { return id.String() + ledger.ReportSuffix }
 
 // reportOf returns the report whose file has a name; the zero ID is none.
-func reportOf(name string) booking.ID {
+func reportOf(name string) ids.ID {
 	base, whole := strings.CutSuffix(name, ledger.ReportSuffix)
 	if !whole {
-		return booking.ID{}
+		return ids.ID{}
 	}
-	id, _ := booking.ParseID(base)
+	id, _ := ids.Parse(base)
 	return id
 }
 
@@ -124,14 +124,14 @@ func (f *reportFiles) put(x *report.Report, bytes int64) {
 }
 
 // removed notes that a report's file is gone.
-func (f *reportFiles) removed(id booking.ID) {
+func (f *reportFiles) removed(id ids.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.drop(id)
 }
 
 // drop forgets a file. The lock is held.
-func (f *reportFiles) drop(id booking.ID) {
+func (f *reportFiles) drop(id ids.ID) {
 	file := f.files[id]
 	f.bytes[file.company] -= file.bytes
 	if f.bytes[file.company] == 0 {
@@ -160,7 +160,7 @@ func (f *reportFiles) room(x *report.Report, most int64) int64 {
 
 // fits reports whether it makes sense to write a report's file where there is so much room: it does not where
 // it was tried in vain with as much.
-func (f *reportFiles) fits(id booking.ID, room int64) bool {
+func (f *reportFiles) fits(id ids.ID, room int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	lacking, tried := f.lacking[id]
@@ -168,7 +168,7 @@ func (f *reportFiles) fits(id booking.ID, room int64) bool {
 }
 
 // lacks notes that so much room was too little for a report's file.
-func (f *reportFiles) lacks(id booking.ID, room int64) {
+func (f *reportFiles) lacks(id ids.ID, room int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lacking[id] = room

@@ -42,7 +42,7 @@ func (s *Portal) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 	e := &report.Ordered{
 		ID:      s.NewID(),
 		Company: p.Access.Company.ID,
-		User:    booking.ID(p.User.ID),
+		User:    ids.ID(p.User.ID),
 		OrderBy: report.DepartureDate,
 	}
 	is := func(v string) bool {
@@ -142,7 +142,7 @@ func writeReport(w *wire.Writer, name string, r *report.Report) {
 }
 
 // findReport finds a report that has not expired; company "" is any.
-func (s *Portal) findReport(id booking.ID, company string) (x *report.Report, now time.Time, err error) {
+func (s *Portal) findReport(id ids.ID, company string) (x *report.Report, now time.Time, err error) {
 	unread := s.Store.View(func(st ledger.State, at time.Time) {
 		x, err = st.Reports.Find(id, company, at)
 		now = at
@@ -186,7 +186,7 @@ func (s *Portal) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || len(payload) != head+16+8 || string(payload[1:head]) != linkPurpose {
 		return web.ErrNotFound
 	}
-	x, now, err := s.findReport(booking.ID(payload[head:head+16]), "")
+	x, now, err := s.findReport(ids.ID(payload[head:head+16]), "")
 	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(payload[head+16:])) {
 		return errors.Join(err, web.ErrNotFound)
 	}
@@ -306,13 +306,13 @@ func (s *Portal) writeReport(x *report.Report) error {
 	var frozen booking.Frozen
 	pace := s.Store.Pace() // partners do not wait for it
 	var now time.Time
-	names := map[booking.ID]string{}
+	names := map[ids.ID]string{}
 	err := s.Store.View(func(st ledger.State, at time.Time) {
 		frozen = st.Bookings.Freeze()
 		frozen.Step = pace.Step
 		now = at
 		for _, p := range st.Partners.All() {
-			names[booking.ID(p.ID)] = p.Name
+			names[ids.ID(p.ID)] = p.Name
 		}
 	})
 	if err != nil {
@@ -321,7 +321,7 @@ func (s *Portal) writeReport(x *report.Report) error {
 	sum := sha256.New()
 	out := &roomWriter{room: room}
 	done := &report.Completed{ID: x.ID}
-	partner := func(id booking.ID) string { return names[id] }
+	partner := func(id ids.ID) string { return names[id] }
 	write := func(to io.Writer) (err error) {
 		out.to = io.MultiWriter(to, sum)
 		done.Rows, err = table.Write(s.Base, out, x, frozen.All(), now, partner)

@@ -7,6 +7,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/api/partner"
 	"waybill/server/api/search"
@@ -127,7 +128,7 @@ func (s *Adapter) ListOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 	created := q.OptionalDay("createdAt")
 	return web.ShowPage(s.Core, w, q, "orders", web.MaxBookings,
 		func(st ledger.State, skip, take int) ([]booking.Order, int) {
-			return st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
+			return st.Bookings.Orders(ids.ID(p.ID), leaves, created, skip, take)
 		}, s.writeOrder)
 }
 
@@ -165,7 +166,7 @@ func (s *Adapter) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	if err != nil {
 		return err
 	}
-	sel := booking.Selection{Partner: booking.ID(p.ID)}
+	sel := booking.Selection{Partner: ids.ID(p.ID)}
 	action, err := readPatch(in, &sel)
 	if err != nil {
 		return err

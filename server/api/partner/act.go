@@ -49,15 +49,15 @@ func (s *Seller) Act(action booking.Action) keyedHandler {
 // with the body.
 func (s *Seller) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner) (booking.Selection, error) {
 	id := ids.Of(r.PathValue("id"))
-	ids, err := readSubset(w, r)
+	tickets, err := readSubset(w, r)
 	if err != nil {
 		_, _, missing := s.view(r, p)
 		err = cmp.Or(missing, err)
 	}
 	return booking.Selection{
-		Partner: booking.ID(p.ID),
+		Partner: ids.ID(p.ID),
 		Booking: &id,
-		Tickets: ids,
+		Tickets: tickets,
 	}, err
 }
 
@@ -196,8 +196,8 @@ func (d *deed) close(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
 }
 
 // readSubset reads the optional body of pay, book and cancel: nil is all tickets.
-func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
-	var tickets, orders []booking.ID
+func readSubset(w http.ResponseWriter, r *http.Request) ([]ids.ID, error) {
+	var tickets, orders []ids.ID
 	err := web.ReadBody(w, r, true, func(in *wire.Reader) {
 		in.Fields(
 			wire.May("ticketIds", func() {
@@ -215,7 +215,7 @@ func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
 }
 
 // ReadIDs reads ids, at least one.
-func ReadIDs(r *wire.Reader) (list []booking.ID) {
+func ReadIDs(r *wire.Reader) (list []ids.ID) {
 	if r.ArrayOf(web.MaxIDs, func(int) {
 		list = append(list, ids.Of(r.String()))
 	}) && len(list) == 0 {

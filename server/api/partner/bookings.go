@@ -93,7 +93,7 @@ func (s *Seller) Create(request string, p *auth.Partner, in *NewBooking,
 	}
 	e := &booking.Created{
 		ID:         s.NewID(),
-		Partner:    booking.ID(p.ID),
+		Partner:    ids.ID(p.ID),
 		Request:    request,
 		Passengers: in.passengers,
 		Salt:       s.NewID(),
@@ -206,7 +206,7 @@ func (s *Seller) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	only := q.OptionalDay("departureDate")
 	return web.ShowPage(s.Core, w, q, "bookings", web.MaxBookings,
 		func(st ledger.State, skip, take int) ([]*booking.Booking, int) {
-			return st.Bookings.List(booking.ID(p.ID), only, skip, take)
+			return st.Bookings.List(ids.ID(p.ID), only, skip, take)
 		}, func(w *wire.Writer, b *booking.Booking, now time.Time) {
 			s.resources.Booking(w, "", b, now)
 		})
@@ -217,7 +217,7 @@ func (s *Seller) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now
 	// Another partner's booking is answered as if it were not there.
 	id := ids.Of(r.PathValue("id"))
 	err = s.Store.View(func(st ledger.State, at time.Time) {
-		b = st.Bookings.Booking(booking.ID(p.ID), id)
+		b = st.Bookings.Booking(ids.ID(p.ID), id)
 		now = at
 	})
 	if err == nil && b == nil {
@@ -273,7 +273,7 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 func (s *Seller) ViewTicket(r *http.Request,
 	p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
 	err = s.Store.View(func(st ledger.State, at time.Time) {
-		b, t = st.Bookings.Ticket(booking.ID(p.ID), ids.Of(r.PathValue("id")))
+		b, t = st.Bookings.Ticket(ids.ID(p.ID), ids.Of(r.PathValue("id")))
 		now = at
 	})
 	if err == nil && t == nil {

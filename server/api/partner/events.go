@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -28,10 +28,10 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		return err
 	}
 	// A partner with too many waiting requests is answered at once, as if the wait were over.
-	if wait > 0 && !s.Polls.enter(booking.ID(p.ID)) {
+	if wait > 0 && !s.Polls.enter(ids.ID(p.ID)) {
 		wait = 0
 	} else if wait > 0 {
-		defer s.Polls.leave(booking.ID(p.ID))
+		defer s.Polls.leave(ids.ID(p.ID))
 	}
 	// One timer for the whole wait, however often the request is woken meanwhile.
 	over := time.After(time.Duration(wait) * time.Second)
@@ -41,7 +41,7 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		var before, total int
 		var changed <-chan struct{}
 		err := s.Store.View(func(st ledger.State, _ time.Time) {
-			f := st.EventFeed(booking.ID(p.ID))
+			f := st.EventFeed(ids.ID(p.ID))
 			lines, before = f.After(after, take)
 			total = f.Len()
 			if wait > 0 && len(lines) == 0 {
@@ -53,7 +53,7 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		}
 		if changed == nil {
 			// There are events to show, or the request does not wait for any.
-			return s.showEvents(w, booking.ID(p.ID), lines, before, after, total)
+			return s.showEvents(w, ids.ID(p.ID), lines, before, after, total)
 		}
 		conn.Idle() // the connection may be closed if its place is needed
 		select {
@@ -72,11 +72,11 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 // Polls counts the requests of each partner that wait for events.
 type Polls struct {
 	mu      sync.Mutex
-	waiting map[booking.ID]int
+	waiting map[ids.ID]int
 }
 
 // enter counts one more request, and reports whether the partner may have it.
-func (x *Polls) enter(partner booking.ID) bool {
+func (x *Polls) enter(partner ids.ID) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.waiting[partner] >= web.MaxPolls {
@@ -98,7 +98,7 @@ func (x *Polls) Count() int {
 }
 
 // leave counts one request less.
-func (x *Polls) leave(partner booking.ID) {
+func (x *Polls) leave(partner ids.ID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.waiting[partner]--
@@ -109,7 +109,7 @@ func (x *Polls) leave(partner booking.ID) {
 
 // showEvents answers with the events of lines. The client has the first before events of the first line
 // already.
-func (s *Seller) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq,
+func (s *Seller) showEvents(w http.ResponseWriter, partner ids.ID, lines []uint64, before, seq,
 	total int) error {
 	var out wire.Writer
 	// Each line is read once, however many of its events are shown.
@@ -157,7 +157,7 @@ func writeEvent(w *wire.Writer, seq int64, e *ledger.FeedEvent) {
 }
 
 // writeOptionalID writes an id, or null where there is none.
-func writeOptionalID(w *wire.Writer, name string, id *booking.ID) {
+func writeOptionalID(w *wire.Writer, name string, id *ids.ID) {
 	if id == nil {
 		w.Null(name)
 		return

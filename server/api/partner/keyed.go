@@ -14,6 +14,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -30,8 +31,8 @@ import (
 // The zero Attempt has no key.
 type Attempt struct {
 	key, hash string
-	salt      booking.ID
-	done      []booking.ID        // tickets that earlier tries have done
+	salt      ids.ID
+	done      []ids.ID            // tickets that earlier tries have done
 	last      *ledger.Idempotency // for the line of the answer; nil without a key
 }
 
@@ -139,7 +140,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 			salt: s.NewID(),
 		}
 		name := ledger.RequestKey{
-			Partner: booking.ID(p.ID),
+			Partner: ids.ID(p.ID),
 			Key:     key,
 		}
 		// Requests under way are looked up before those that are known. The other way round, a request that
@@ -174,7 +175,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 
 // keepRefusal journals a 409, which a repetition gets again. A 409 that only lasts until the provider has
 // answered is not kept.
-func (s *Seller) keepRefusal(r *http.Request, partner booking.ID, try *Attempt, err error) error {
+func (s *Seller) keepRefusal(r *http.Request, partner ids.ID, try *Attempt, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -186,7 +187,7 @@ func (s *Seller) keepRefusal(r *http.Request, partner booking.ID, try *Attempt, 
 		return err
 	}
 	try.willAnswer(f.Status, f.Write)
-	id, ok := booking.ParseID(r.PathValue("id"))
+	id, ok := ids.Parse(r.PathValue("id"))
 	named := "" // a path may be anything, and long: only an id is kept
 	if ok {
 		named = id.String()

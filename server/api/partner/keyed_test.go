@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
@@ -76,9 +76,9 @@ func TestWhatThereIsNotIsNotKept(t *testing.T) {
 	if after := rig.JournalText(t, dir); after != before {
 		t.Errorf("it is in the journal: %s", after[len(before):])
 	}
-	var partner booking.ID
+	var partner ids.ID
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
-		partner = booking.ID(st.Partners.ByName("anna").ID)
+		partner = ids.ID(st.Partners.ByName("anna").ID)
 	})
 	if err != nil {
 		t.Fatal(err)

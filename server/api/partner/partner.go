@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/api/search"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
@@ -37,7 +37,7 @@ func New(core *web.Core, resources *resource.Writer, search *search.Finder,
 		search:    search,
 		provider:  provider,
 		lines:     seek.NewLines(core.Config.FS),
-		Polls:     Polls{waiting: map[booking.ID]int{}},
+		Polls:     Polls{waiting: map[ids.ID]int{}},
 		notices:   core.NewLoop(),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
 	"waybill/server/ledger/wire"
@@ -29,7 +30,7 @@ func TestARideIsShownAsItIsWritten(t *testing.T) {
 		for day := range schedule.Day(3) {
 			l := schedule.Leg{Trip: trip, Day: day + 20000}
 			run := booking.NewRun(form, l.Day, tt.Start(&l), tt.Offsets(trip, tt.Start(&l)))
-			run.ID = booking.RunID{1, byte(trip % 2)} // few places, so that they are taken from each other
+			run.ID = ids.RunID{1, byte(trip % 2)} // few places, so that they are taken from each other
 			for to := range int16(len(form.Stops)) {
 				for from := range to {
 					all = append(all, Ride{booking.Leg{

@@ -35,7 +35,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/server/ledger/held"
@@ -159,7 +159,7 @@ func (s *Core) Do(decide func(ledger.State, time.Time) (ledger.Event, error)) (s
 }
 
 // NewID returns a new id.
-func (s *Core) NewID() booking.ID {
+func (s *Core) NewID() ids.ID {
 	return s.Config.NewID()
 }
 
@@ -176,7 +176,7 @@ const dash = 62
 
 // RandomID makes an id whose text does not start with a dash: a shell would take it for a flag, a spreadsheet
 // for a formula.
-func RandomID() (id booking.ID) {
+func RandomID() (id ids.ID) {
 	for rand.Read(id[:]); id[0]>>2 == dash; {
 		rand.Read(id[:])
 	}
@@ -184,8 +184,8 @@ func RandomID() (id booking.ID) {
 }
 
 // IDFrom is RandomID with the bytes of another source, which never fails.
-func IDFrom(source io.Reader) booking.ID {
-	id := new(booking.ID)
+func IDFrom(source io.Reader) ids.ID {
+	id := new(ids.ID)
 	for io.ReadFull(source, id[:]); id[0]>>2 == dash; {
 		io.ReadFull(source, id[:])
 	}

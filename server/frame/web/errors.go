@@ -9,6 +9,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/server/ledger/wire"
 	"waybill/store/live"
@@ -230,9 +231,9 @@ var soldOutMessages = map[booking.Code]string{
 }
 
 // WriteOrders returns what writes the tickets that a refusal is about.
-func WriteOrders(ids []booking.ID) func(w *wire.Writer) {
+func WriteOrders(tickets []ids.ID) func(w *wire.Writer) {
 	return func(w *wire.Writer) {
-		wire.Each(w, "ordersIds", ids, func(id booking.ID) {
+		wire.Each(w, "ordersIds", tickets, func(id ids.ID) {
 			w.ID("", id)
 		})
 	}

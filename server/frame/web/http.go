@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 )
 
@@ -117,7 +117,7 @@ func (s *Core) Frame(w http.ResponseWriter, r *http.Request, answer func(*Record
 	h["X-Content-Type-Options"] = noSniff
 	id := r.Header["X-Request-Id"]
 	if len(id) != 1 || !validRequestID(id[0]) {
-		id = []string{booking.ID(s.Config.NewRequestID(r.URL.Path)).String()}
+		id = []string{ids.ID(s.Config.NewRequestID(r.URL.Path)).String()}
 		r.Header["X-Request-Id"] = id
 	}
 	h["X-Request-Id"] = id

@@ -127,8 +127,8 @@ func (s *Bench) left() (list []unsent, err error) {
 // bookings of the partner, and any action.
 type promise struct {
 	legacy  bool
-	partner booking.ID
-	booking booking.ID
+	partner ids.ID
+	booking ids.ID
 	action  booking.Action
 	rule    *counted
 	from    uint64          // the last line before it
@@ -156,7 +156,7 @@ func (s *Bench) failMessages(rule *counted, route string, answer *heldAnswer, r 
 	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2/bookings/"), "/")
 	p := &promise{
 		legacy:  route == legacyRoute,
-		partner: booking.ID(caller.ID),
+		partner: ids.ID(caller.ID),
 		booking: ids.Of(id),
 		action:  actions[route],
 		rule:    rule,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
@@ -129,7 +130,7 @@ func (s *Bench) standIn(rule *counted, answer *heldAnswer, r *http.Request, next
 }
 
 // isTicket reports whether a ticket is the n-th of its booking; each is the 0th.
-func (s *Bench) isTicket(n int, id booking.ID) bool {
+func (s *Bench) isTicket(n int, id ids.ID) bool {
 	if n == 0 {
 		return true
 	}
@@ -142,7 +143,7 @@ func (s *Bench) isTicket(n int, id booking.ID) bool {
 }
 
 // placeIn returns the place of a ticket in its booking, from 1.
-func placeIn(b *booking.Booking, id booking.ID) int {
+func placeIn(b *booking.Booking, id ids.ID) int {
 	return 1 + slices.IndexFunc(b.Tickets, func(t booking.Ticket) bool {
 		return t.ID == id
 	})

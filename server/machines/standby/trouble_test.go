@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/server"
 	"waybill/server/lab/rig"
@@ -96,7 +96,7 @@ func TestTailForADatabaseTellsWhatIsImplied(t *testing.T) {
 	}
 	user := auth.ID{1}
 	link := auth.NewLink("", "subject")
-	done := booking.ID{9}
+	done := ids.ID{9}
 	record := func(events ...ledger.Event) {
 		t.Helper()
 		for _, e := range events {
@@ -121,7 +121,7 @@ func TestTailForADatabaseTellsWhatIsImplied(t *testing.T) {
 		&report.Ordered{
 			ID:      done,
 			Company: "c",
-			User:    booking.ID(user),
+			User:    ids.ID(user),
 			OrderBy: report.CreatedAt,
 			Start:   now,
 			End:     now,
@@ -136,7 +136,7 @@ func TestTailForADatabaseTellsWhatIsImplied(t *testing.T) {
 			Company: "c",
 			Tokens:  auth.NewTokens(now, "c", "d"),
 		},
-		&ledger.PersonalErased{Reason: "asked", Reports: []booking.ID{done}},
+		&ledger.PersonalErased{Reason: "asked", Reports: []ids.ID{done}},
 	)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

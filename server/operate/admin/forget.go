@@ -34,13 +34,13 @@ import (
 type erasure struct {
 	s      *Executor
 	act    *Act
-	email  string              // folded; "" where a booking is sought
-	sought map[booking.ID]bool // tickets whose passengers are to be forgotten
-	code   *ledger.Codec       // reads lines
-	read   journal.Head        // up to where the journal was looked through
-	pace   *pace.Pace          // at which that is
-	begun  uint64              // the first line that this forget wrote; 0 before
-	last   journal.Stamp       // and the last
+	email  string          // folded; "" where a booking is sought
+	sought map[ids.ID]bool // tickets whose passengers are to be forgotten
+	code   *ledger.Codec   // reads lines
+	read   journal.Head    // up to where the journal was looked through
+	pace   *pace.Pace      // at which that is
+	begun  uint64          // the first line that this forget wrote; 0 before
+	last   journal.Stamp   // and the last
 
 	lines []uint64          // found since the last line was written
 	named []journal.Erasure // by the lines that this forget wrote
@@ -57,7 +57,7 @@ func (s *Executor) adminForget(a *Act) (string, error) {
 	x := &erasure{
 		s:      s,
 		act:    a,
-		sought: map[booking.ID]bool{},
+		sought: map[ids.ID]bool{},
 		code:   ledger.NewCodec(),
 		pace:   s.Store.Pace(),
 	}
@@ -113,7 +113,7 @@ func (x *erasure) said() string {
 func (x *erasure) seek() error {
 	form := x.act.Form
 	x.email = auth.FoldEmail(form.Get("email"))
-	id, _ := booking.ParseID(form.Get("booking"))
+	id, _ := ids.Parse(form.Get("booking"))
 	// They are looked through without the lock, however many there are.
 	var user *auth.User
 	all := slices.Values[[]*booking.Booking](nil)
@@ -240,7 +240,7 @@ func (x *erasure) shows(answer []byte) bool {
 		if !found {
 			return false
 		}
-		at := len(before) - len(booking.ID{}.String())
+		at := len(before) - len(ids.ID{}.String())
 		if at >= 0 && x.sought[ids.Of(string(before[at:]))] {
 			return true
 		}
@@ -264,7 +264,7 @@ func (x *erasure) name() (wrote bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	todo := slices.SortedFunc(maps.Keys(x.sought), func(a, b booking.ID) int {
+	todo := slices.SortedFunc(maps.Keys(x.sought), func(a, b ids.ID) int {
 		return bytes.Compare(a[:], b[:])
 	})
 	reason := x.act.Form.Get("reason")
@@ -323,11 +323,11 @@ func (x *erasure) name() (wrote bool, err error) {
 }
 
 // reportsOf finds the reports whose files have one of the tickets.
-func (s *Executor) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err error) {
+func (s *Executor) reportsOf(tickets map[ids.ID]bool) (list []ids.ID, err error) {
 	names, err := s.Config.FS.List(ledger.ReportDir)
 	for _, name := range names {
 		base, whole := strings.CutSuffix(name, ledger.ReportSuffix)
-		id, ok := booking.ParseID(base)
+		id, ok := ids.Parse(base)
 		if !whole || !ok || err != nil {
 			continue
 		}
@@ -340,7 +340,7 @@ func (s *Executor) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, er
 }
 
 // inReport reports whether a report's file has one of the tickets.
-func (s *Executor) inReport(name string, tickets map[booking.ID]bool) (bool, error) {
+func (s *Executor) inReport(name string, tickets map[ids.ID]bool) (bool, error) {
 	f, err := s.Config.FS.Open(ledger.ReportDir + "/" + name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // it has expired meanwhile
@@ -353,7 +353,7 @@ func (s *Executor) inReport(name string, tickets map[booking.ID]bool) (bool, err
 	rows.Buffer(nil, 1<<20)
 	for rows.Scan() {
 		order, _, _ := bytes.Cut(rows.Bytes(), []byte{','})
-		if ticket, ok := booking.ParseID(string(bytes.Trim(order, "'"))); ok && tickets[ticket] {
+		if ticket, ok := ids.Parse(string(bytes.Trim(order, "'"))); ok && tickets[ticket] {
 			return true, nil
 		}
 	}

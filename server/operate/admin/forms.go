@@ -9,6 +9,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule/gtfs"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
@@ -60,7 +61,7 @@ func checkPartnerList(form url.Values) error {
 // checkTicket is of all operations on one ticket.
 func checkTicket(form url.Values) error {
 	ticket := form.Get("ticket")
-	if _, ok := booking.ParseID(ticket); !ok {
+	if _, ok := ids.Parse(ticket); !ok {
 		return fmt.Errorf("%q is not a ticket's id", ticket)
 	}
 	return nil
@@ -72,7 +73,7 @@ func checkMove(form url.Values) error {
 		return err
 	}
 	to := form.Get("booking")
-	if _, ok := booking.ParseID(to); !ok && to != "new" {
+	if _, ok := ids.Parse(to); !ok && to != "new" {
 		return fmt.Errorf("%q is neither a booking's id nor the word new", to)
 	}
 	return nil
@@ -150,7 +151,7 @@ func checkForget(form url.Values) error {
 		return errors.New("one of -booking and -email must be given")
 	}
 	sold := form.Get("booking")
-	if _, ok := booking.ParseID(sold); form.Has("booking") && !ok {
+	if _, ok := ids.Parse(sold); form.Has("booking") && !ok {
 		return fmt.Errorf("%q is not a booking's id", sold)
 	}
 	if err := checkReason(form); err != nil {

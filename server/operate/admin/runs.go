@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
 	"waybill/server/frame/web"
@@ -45,7 +46,7 @@ func checkRunMove(form url.Values) error {
 }
 
 // runOf reads which run is meant.
-func runOf(form url.Values) (run booking.RunName, err error) {
+func runOf(form url.Values) (run ids.RunName, err error) {
 	run.Trip = form.Get("trip")
 	if run.Trip == "" || utf8.RuneCountInString(run.Trip) > MaxTripID || web.HasControl(run.Trip) {
 		return run, fmt.Errorf("%.100q is not a trip's id", run.Trip)

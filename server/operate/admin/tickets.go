@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
@@ -18,11 +19,11 @@ import (
 // adminTicketMove moves a ticket to another booking of its partner. Where its window is over, the notice of
 // that comes before.
 func (s *Executor) adminTicketMove(a *Act) (string, error) {
-	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
+	ticket, _ := ids.Parse(a.Form.Get("ticket"))
 	// Into a booking that there is, or a new one with an id of its own.
-	var known *booking.ID
+	var known *ids.ID
 	target := s.NewID()
-	if id, ok := booking.ParseID(a.Form.Get("booking")); ok {
+	if id, ok := ids.Parse(a.Form.Get("booking")); ok {
 		known = &id
 		target = id
 	}
@@ -41,7 +42,7 @@ func (s *Executor) adminTicketMove(a *Act) (string, error) {
 
 // adminTicketStatus gives a ticket a status of the carrier's (decision carrier.status).
 func (s *Executor) adminTicketStatus(a *Act) (string, error) {
-	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
+	ticket, _ := ids.Parse(a.Form.Get("ticket"))
 	status, _ := booking.ParseCarrier(a.Form.Get("status"))
 	err := s.administer(a.By, func(st ledger.State, at time.Time) (ledger.Event, error) {
 		return st.Bookings.SetCarrier(at, ticket, status)
@@ -91,7 +92,7 @@ func (s *Executor) adminTicketAnswer(a *Act) (string, error) {
 		return "", errors.New("a provider is configured, and its answer settles the ticket; " +
 			"to answer in its place stop the server, or start it without -provider-url")
 	}
-	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
+	ticket, _ := ids.Parse(a.Form.Get("ticket"))
 	verdict := verdicts[a.Form.Get("answer")]
 	said := ""
 	_, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
@@ -21,7 +22,7 @@ import (
 
 // Act is what is to be done with which run, and who does it.
 type Act struct {
-	Run    booking.RunName
+	Run    ids.RunName
 	Reason string // passengers read it
 	DryRun bool   // only say what would happen
 	By     ledger.By
@@ -173,7 +174,7 @@ func (s *Dispatcher) Move(a Act, minutes int) (string, error) {
 
 // tellDeparture says when a run leaves that is moved, by the clock at its first stop: a dispatcher compares
 // it with the timetable on the wall.
-func tellDeparture(st ledger.State, name booking.RunName, minutes int) string {
+func tellDeparture(st ledger.State, name ids.RunName, minutes int) string {
 	present := st.Bookings.Present(st.Timetable(), name)
 	if present == nil {
 		return ""

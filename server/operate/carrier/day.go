@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/schedule/fold"
 	"waybill/server/ledger"
@@ -21,7 +22,7 @@ type Day struct {
 
 // RunShown is a run as a list has it. It has no names of passengers.
 type RunShown struct {
-	Name            booking.RunName
+	Name            ids.RunName
 	Company, Route  string
 	From, To        string    // its first and last city
 	Leaves, Arrives time.Time // by the clocks at the stops
@@ -50,7 +51,7 @@ func (s *Dispatcher) Day(on schedule.Day, query string, most int) (*Day, error) 
 	x := &Day{More: max(0, len(runs)-most)}
 	err = s.Store.View(func(st ledger.State, now time.Time) {
 		for _, run := range runs[:len(runs)-x.More] {
-			name := booking.RunName{Trip: run.Form.Trip, Day: run.Day}
+			name := ids.RunName{Trip: run.Form.Trip, Day: run.Day}
 			if m := st.Bookings.SeatMap(st.Timetable(), name, now); m != nil {
 				x.Runs = append(x.Runs, newRunShown(st.Timetable(), name, m, now))
 			}
@@ -88,7 +89,7 @@ func (s *Dispatcher) runsOn(on schedule.Day) (runs []*booking.Run, err error) {
 }
 
 // newRunShown returns a run as a list has it.
-func newRunShown(tt *schedule.Timetable, name booking.RunName, m *booking.SeatMap, now time.Time) RunShown {
+func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, now time.Time) RunShown {
 	run := m.Run
 	form := run.Form
 	last := int16(len(form.Stops) - 1)

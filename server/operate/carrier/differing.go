@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
 // Differing is a run of the timetable in force that does not do what tickets for it say, as these are of an
 // earlier timetable.
 type Differing struct {
-	Run   booking.RunName
+	Run   ids.RunName
 	Times int // tickets that say another departure
 	Stops int // tickets that begin or end where it no longer calls
 }
@@ -38,8 +39,8 @@ func (d Differing) String() string {
 // FindDiffering returns the runs that are not over at an instant and differ from what tickets say that live,
 // by day and trip. It needs no lock.
 func FindDiffering(sold booking.Frozen, tt *schedule.Timetable, now time.Time) (list []Differing) {
-	present := map[booking.RunName]*booking.Run{} // nil is none
-	found := map[booking.RunName]*Differing{}
+	present := map[ids.RunName]*booking.Run{} // nil is none
+	found := map[ids.RunName]*Differing{}
 	for b := range sold.All() {
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
@@ -48,7 +49,7 @@ func FindDiffering(sold booking.Frozen, tt *schedule.Timetable, now time.Time) (
 				continue
 			}
 			for _, l := range t.Itinerary() {
-				name := booking.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day}
+				name := ids.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day}
 				run, known := present[name]
 				if !known {
 					run = presentRun(tt, name)
@@ -82,7 +83,7 @@ func FindDiffering(sold booking.Frozen, tt *schedule.Timetable, now time.Time) (
 }
 
 // presentRun returns a run as the timetable in force has it; nil where it has none, or it is cancelled.
-func presentRun(tt *schedule.Timetable, name booking.RunName) *booking.Run {
+func presentRun(tt *schedule.Timetable, name ids.RunName) *booking.Run {
 	trip, known := tt.TripByID(name.Trip)
 	if !known || !tt.RunsOn(trip, name.Day) {
 		return nil

@@ -18,6 +18,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
@@ -46,7 +47,7 @@ type Reader struct {
 // Manifest is who travels on a run, as it stood after a line of the journal.
 type Manifest struct {
 	*booking.SeatMap
-	Name   booking.RunName
+	Name   ids.RunName
 	Riders []booking.SeatTaken // who has paid or booked, by where they board, and by seat
 	At     time.Time
 	Seq    uint64 // of the line that says that it was read
@@ -67,7 +68,7 @@ func (m *Manifest) board() {
 }
 
 // Read returns a run's manifest, and notes who has read it.
-func (s *Dispatcher) Read(run booking.RunName, who Reader) (*Manifest, error) {
+func (s *Dispatcher) Read(run ids.RunName, who Reader) (*Manifest, error) {
 	m := &Manifest{Name: run}
 	seq, err := s.Store.Update(
 		func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
@@ -111,7 +112,7 @@ func (s *Dispatcher) GetPassengers(
 	if err != nil {
 		return web.ErrNotFound
 	}
-	m, err := s.Read(booking.RunName{Trip: r.PathValue("tripId"), Day: day}, Reader{
+	m, err := s.Read(ids.RunName{Trip: r.PathValue("tripId"), Day: day}, Reader{
 		User:    p.User.ID,
 		Company: p.Access.Company.ID,
 	})

@@ -141,7 +141,7 @@ func TestAWithdrawnRunIsShownAsItsTicketsAre(t *testing.T) {
 	at := show(t, s, key, id).Data.Booking.DepartureDate
 	err := s.Store.View(func(st ledger.State, now time.Time) {
 		name := st.Bookings.Any(ids.Of(id)).Tickets[0].Legs[0].Run
-		run := st.Bookings.Present(st.Timetable(), booking.RunName{Trip: "kl-0530", Day: name.Day})
+		run := st.Bookings.Present(st.Timetable(), ids.RunName{Trip: "kl-0530", Day: name.Day})
 		if got := run.Dep(0).UTC().Format("2006-01-02T15:04:05.000Z"); got != at {
 			t.Errorf("the run leaves at %s, its ticket at %s", got, at)
 		}
@@ -272,11 +272,11 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 		if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", ""); a.Status != 200 {
 			t.Fatal(a)
 		}
-		var second, first booking.RunName
+		var second, first ids.RunName
 		s.Store.View(func(st ledger.State, _ time.Time) {
 			legs := st.Bookings.Any(ids.Of(b)).Tickets[0].Legs
-			first = booking.RunName{Trip: legs[0].Run.Form.Trip, Day: legs[0].Run.Day}
-			second = booking.RunName{Trip: legs[1].Run.Form.Trip, Day: legs[1].Run.Day}
+			first = ids.RunName{Trip: legs[0].Run.Form.Trip, Day: legs[0].Run.Day}
+			second = ids.RunName{Trip: legs[1].Run.Form.Trip, Day: legs[1].Run.Day}
 		})
 		said, err := rig.ChangeRun(s, "move", second.Trip, "date", second.Day.String(), "minutes", "-720")
 		if err != nil || !strings.Contains(said, "miss their change, and need you: 2") {
@@ -386,10 +386,10 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 	p := rig.NewPeer(t, rig.Always(503))
 	s, key := rig.Demo(t, server.Config{MessengerURL: p.URL, MaxTransfers: 1})
 	b, _ := rig.BookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
-	var runs []booking.RunName
+	var runs []ids.RunName
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, l := range st.Bookings.Any(ids.Of(b)).Tickets[0].Itinerary() {
-			runs = append(runs, booking.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day})
+			runs = append(runs, ids.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day})
 		}
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/ledger"
 )
@@ -47,12 +48,12 @@ func (r *SeatRow) isFree() bool {
 type SeatPart struct {
 	Span            int    // from stop to stop
 	State           string // free, held, asked, booked or paid
-	Booking, Ticket booking.ID
+	Booking, Ticket ids.ID
 	Left            string // of a hold: how long it still lasts
 }
 
 // Seats returns a run seat by seat. Its error is booking.ErrNoRun.
-func (s *Dispatcher) Seats(name booking.RunName) (x *Seats, err error) {
+func (s *Dispatcher) Seats(name ids.RunName) (x *Seats, err error) {
 	err = s.Store.View(func(st ledger.State, now time.Time) {
 		if m := st.Bookings.SeatMap(st.Timetable(), name, now); m != nil {
 			x = newSeats(st.Timetable(), name, m, now)
@@ -65,7 +66,7 @@ func (s *Dispatcher) Seats(name booking.RunName) (x *Seats, err error) {
 }
 
 // newSeats returns a run seat by seat, by its map.
-func newSeats(tt *schedule.Timetable, name booking.RunName, m *booking.SeatMap, now time.Time) *Seats {
+func newSeats(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, now time.Time) *Seats {
 	bus := m.Run.Form.Bus
 	x := &Seats{
 		RunShown: newRunShown(tt, name, m, now),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/schedule/fold"
 	"waybill/server/frame/web"
@@ -41,12 +42,12 @@ type foundTicket struct {
 const foundShown = 100
 
 // ticketPath returns the path of a ticket, on the page of its booking.
-func ticketPath(b, t booking.ID) string {
+func ticketPath(b, t ids.ID) string {
 	return bookingPath(b) + "#" + t.String()
 }
 
 // bookingPath returns the path of a booking's page.
-func bookingPath(b booking.ID) string {
+func bookingPath(b ids.ID) string {
 	return "/booking?" + url.Values{"id": {b.String()}}.Encode()
 }
 
@@ -80,7 +81,7 @@ func (s *Desk) place(query string) (to string, err error) {
 	if day, err := schedule.ParseDay(query); err == nil {
 		return "/runs?date=" + day.String(), nil
 	}
-	id, ok := booking.ParseID(query)
+	id, ok := ids.Parse(query)
 	if !ok {
 		return "", nil
 	}
@@ -209,7 +210,7 @@ const storyLines = 100_000
 
 // getBooking answers GET /booking?id=…
 func (s *Desk) getBooking(w http.ResponseWriter, r *http.Request, by ledger.By) error {
-	id, ok := booking.ParseID(r.URL.Query().Get("id"))
+	id, ok := ids.Parse(r.URL.Query().Get("id"))
 	if !ok {
 		return web.ErrNotFound
 	}
@@ -285,7 +286,7 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 	}
 	for _, l := range t.Itinerary() {
 		form := l.Run.Form
-		name := booking.RunName{Trip: form.Trip, Day: l.Run.Day}
+		name := ids.RunName{Trip: form.Trip, Day: l.Run.Day}
 		change := st.Bookings.Change(name)
 		x.Rides = append(x.Rides, rideShown{
 			From:    form.Stops[l.From].Title(),
@@ -307,8 +308,8 @@ func amount(minor int64, t *booking.Ticket) string {
 }
 
 // outlooksOf returns what each action of the partner would do to each ticket of a booking now.
-func outlooksOf(st ledger.State, b *booking.Booking, now time.Time) map[booking.ID][]outlook {
-	list := map[booking.ID][]outlook{}
+func outlooksOf(st ledger.State, b *booking.Booking, now time.Time) map[ids.ID][]outlook {
+	list := map[ids.ID][]outlook{}
 	for _, action := range []booking.Action{booking.Pay, booking.Book, booking.Cancel} {
 		// A booking whose tickets have all moved away has nothing that could be done.
 		seen, err := st.Bookings.Preview(now, st.Timetable(), booking.Selection{
@@ -351,7 +352,7 @@ func (s *Desk) story(id string) ([]history.LogLine, error) {
 
 // getTicket answers GET /ticket?id=…: the ticket on a page to print, as its partner and its passenger get it.
 func (s *Desk) getTicket(w http.ResponseWriter, r *http.Request, _ ledger.By) error {
-	id, ok := booking.ParseID(r.URL.Query().Get("id"))
+	id, ok := ids.Parse(r.URL.Query().Get("id"))
 	if !ok {
 		return web.ErrNotFound
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
@@ -204,7 +204,7 @@ func newJournalLine(l *journal.Line, before string) journalLine {
 // bookingOf returns the path of the page of the booking that a line is about; "" where it is about none, or
 // about several.
 func bookingOf(st ledger.State, l *journal.Line) string {
-	var about struct{ Booking booking.ID }
+	var about struct{ Booking ids.ID }
 	if json.Unmarshal(l.Data, &about) != nil {
 		return "" // what is called so there is no id
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 )
 
@@ -38,7 +38,7 @@ func (s *Desk) getPartners(w http.ResponseWriter, r *http.Request, by ledger.By)
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, p := range st.Partners.All() {
 			x := newPartnerShown(p)
-			page, total := st.Bookings.List(booking.ID(p.ID), nil, 0, 1)
+			page, total := st.Bookings.List(ids.ID(p.ID), nil, 0, 1)
 			x.Bookings = total
 			if total > 0 {
 				x.LastBooked = time.UnixMilli(page[0].Created)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
@@ -74,9 +75,9 @@ func readDay(text string) (schedule.Day, error) {
 }
 
 // readRun reads which run a page is about.
-func readRun(query url.Values) (booking.RunName, error) {
+func readRun(query url.Values) (ids.RunName, error) {
 	day, err := readDay(query.Get("date"))
-	return booking.RunName{Trip: query.Get("trip"), Day: day}, err
+	return ids.RunName{Trip: query.Get("trip"), Day: day}, err
 }
 
 // getRun answers GET /run?trip=…&date=…: who has which seat from where to where, and what can be done with

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/verify"
@@ -104,7 +104,7 @@ func finishCopy(to durable.FS) (verify.Report, error) {
 func removeStaleReports(to durable.FS, state ledger.State) error {
 	names, err := to.List(ledger.ReportDir)
 	for _, name := range names {
-		id, _ := booking.ParseID(strings.TrimSuffix(name, ledger.ReportSuffix))
+		id, _ := ids.Parse(strings.TrimSuffix(name, ledger.ReportSuffix))
 		x, unknown := state.Reports.Find(id, "", time.Time{})
 		sum, unread := sumOf(to, ledger.ReportDir+"/"+name)
 		if err = errors.Join(err, unread); err != nil {

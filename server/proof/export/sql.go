@@ -9,6 +9,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
@@ -123,7 +124,7 @@ func (x *SQL) change(l *journal.Line, event ledger.Event) error {
 	for _, match := range idsInLine.FindAllSubmatch(l.Data, -1) {
 		seen[string(match[1])] = true
 	}
-	if erased, ok := event.(interface{ AllTickets() []booking.ID }); ok {
+	if erased, ok := event.(interface{ AllTickets() []ids.ID }); ok {
 		for _, id := range erased.AllTickets() {
 			seen[id.String()] = true
 		}
@@ -144,7 +145,7 @@ func (x *SQL) change(l *journal.Line, event ledger.Event) error {
 }
 
 // changed writes what was changed of a run anew: it may be nothing any more.
-func (x *SQL) changed(run booking.RunName) {
+func (x *SQL) changed(run ids.RunName) {
 	x.printf("delete from run_changes where trip = %s and service_date = %s;\n", quote(run.Trip),
 		quote(run.Day.String()))
 	if c := x.state.Bookings.Change(run); c.Change != (schedule.Change{}) {
@@ -206,7 +207,7 @@ func (x *SQL) users(seen map[string]bool) {
 	to := rows(x.upsert)
 	var sessions []*auth.Session
 	for text := range seen {
-		id, _ := booking.ParseID(text)
+		id, _ := ids.Parse(text)
 		session := x.state.Accounts.Session(auth.ID(id))
 		user := x.state.Accounts.User(auth.ID(id))
 		quoted := quote(text)
@@ -233,10 +234,10 @@ func (x *SQL) users(seen map[string]bool) {
 
 // bookings writes the bookings among what a line names, and those whose tickets it names.
 func (x *SQL) bookings(seen map[string]bool, l *journal.Line) {
-	written := map[booking.ID]bool{}
+	written := map[ids.ID]bool{}
 	var left []string
 	for text := range seen {
-		id, _ := booking.ParseID(text)
+		id, _ := ids.Parse(text)
 		b := x.state.Bookings.Any(id)
 		if ticket, t := x.state.Bookings.AnyTicket(id); b == nil && t != nil {
 			b = ticket

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
@@ -45,7 +46,7 @@ type history struct {
 	say func(LogLine) error // is told of each line of it; writes them into out, unless it is replaced
 
 	// told of besides those in the booking: the one asked for, those that ever moved into or out of it
-	tickets []booking.ID
+	tickets []ids.ID
 	end     uint64    // the last line of it
 	last    uint64    // the last line that was read
 	told    time.Time // what time alone did by then is told
@@ -142,7 +143,7 @@ func newHistory(f Filter, out io.Writer) *history {
 		read:   func(*journal.Line, ledger.Entry) error { return nil },
 	}
 	s.say = s.print
-	if ticket, ok := booking.ParseID(f.Ticket); ok {
+	if ticket, ok := ids.Parse(f.Ticket); ok {
 		s.tickets = append(s.tickets, ticket)
 	}
 	return s
@@ -151,7 +152,7 @@ func newHistory(f Filter, out io.Writer) *history {
 // tell tells the story of a journal, and what follows until follow is closed, unless that is nil.
 func (s *history) tell(fsys durable.FS, live bool, follow <-chan struct{}) error {
 	f := s.Filter
-	id, _ := booking.ParseID(f.Booking)
+	id, _ := ids.Parse(f.Booking)
 	// Where only a part is shown, the journal is read twice: what belongs to it is known at the end only.
 	if f != (Filter{}) {
 		if err := s.lookAhead(fsys, live, id); err != nil {
@@ -177,7 +178,7 @@ func (s *history) tell(fsys durable.FS, live bool, follow <-chan struct{}) error
 // lookAhead finds where the story ends, and which tickets will be moved, which is known at the journal's end
 // only. A line of before the test clock was set may be later than those after it. What is wrong with the
 // journal is told after what is before it.
-func (s *history) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
+func (s *history) lookAhead(fsys durable.FS, live bool, id ids.ID) error {
 	s.end = 0
 	if s.At == nil {
 		s.end = math.MaxUint64
@@ -233,7 +234,7 @@ func (s *history) follow(fsys durable.FS, decode events.Decoder, stop <-chan str
 }
 
 // asItStood shows the booking at the end of the story.
-func (s *history) asItStood(id booking.ID) error {
+func (s *history) asItStood(id ids.ID) error {
 	b := s.Bookings.Any(id)
 	if b == nil {
 		return s.say(LogLine{
@@ -290,13 +291,13 @@ func (s *history) shows(data []byte, e ledger.Event) bool {
 		})
 	}
 	if s.Booking == "" && s.Ticket == "" || names(s.Booking, "booking", "from") ||
-		slices.ContainsFunc(s.tickets, func(id booking.ID) bool {
+		slices.ContainsFunc(s.tickets, func(id ids.ID) bool {
 			return names(id.String(), "ticket", "id")
 		}) {
 		return true
 	}
-	erased, ok := e.(interface{ AllTickets() []booking.ID })
-	return ok && slices.ContainsFunc(erased.AllTickets(), func(id booking.ID) bool {
+	erased, ok := e.(interface{ AllTickets() []ids.ID })
+	return ok && slices.ContainsFunc(erased.AllTickets(), func(id ids.ID) bool {
 		b, _ := s.Bookings.AnyTicket(id)
 		return slices.Contains(s.tickets, id) || b.ID.String() == s.Booking
 	})
@@ -317,7 +318,7 @@ func (s *history) derive(to time.Time) error {
 	}
 	// The tickets asked for, and those that are in the booking by now.
 	tickets := slices.Clone(s.tickets)
-	id, _ := booking.ParseID(s.Booking)
+	id, _ := ids.Parse(s.Booking)
 	if b := s.Bookings.Any(id); b != nil {
 		for i := range b.Tickets {
 			id := b.Tickets[i].ID

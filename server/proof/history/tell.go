@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/store/durable"
 	"waybill/store/journal"
@@ -28,7 +29,7 @@ func Tell(fsys durable.FS, live bool, f Filter, out io.Writer) ([]Told, error) {
 	s.shown = func(seq uint64) { told[seq] = false }
 	// What was sold of a run names what the first line of it describes.
 	described := descriptions{
-		runs:  map[booking.RunID]uint64{},
+		runs:  map[ids.RunID]uint64{},
 		forms: map[string]uint64{},
 	}
 	erasures := map[uint64][]uint64{} // lines, and those that they say are erased
@@ -85,7 +86,7 @@ func Tell(fsys durable.FS, live bool, f Filter, out io.Writer) ([]Told, error) {
 
 // descriptions are the lines that describe runs, and the forms that they are sold in, for the first time.
 type descriptions struct {
-	runs  map[booking.RunID]uint64
+	runs  map[ids.RunID]uint64
 	forms map[string]uint64 // by key
 }
 
@@ -115,7 +116,7 @@ func noteErasure(erasures map[uint64][]uint64, l *journal.Line) error {
 // runs returns the runs that the story's tickets are on.
 func (s *history) runs() (list []*booking.Run) {
 	tickets := slices.Clone(s.tickets)
-	if id, ok := booking.ParseID(s.Booking); ok {
+	if id, ok := ids.Parse(s.Booking); ok {
 		if b := s.Bookings.Any(id); b != nil {
 			for i := range b.Tickets {
 				tickets = append(tickets, b.Tickets[i].ID)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 )
@@ -67,12 +68,12 @@ func (t teller) run(event ledger.Event) string {
 
 // Standing says how a ticket stands at an instant: its status and paymentStatus, and its seat, which it may
 // have given back.
-func Standing(s ledger.State, id booking.ID, now time.Time) string {
+func Standing(s ledger.State, id ids.ID, now time.Time) string {
 	return teller{s, now}.standing(id)
 }
 
 // standing says how a ticket stands in the state.
-func (t teller) standing(id booking.ID) string {
+func (t teller) standing(id ids.ID) string {
 	b, ticket := t.Bookings.AnyTicket(id)
 	status, payment := ticket.Status(t.now)
 	back := ""

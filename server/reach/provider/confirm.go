@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
@@ -40,7 +41,7 @@ func (s *Confirmer) ConfirmAll(ctx context.Context, asked []Confirmation) (last 
 		})
 	}
 	wg.Wait()
-	var undone []booking.ID
+	var undone []ids.ID
 	for i, a := range answers {
 		last = max(last, a.seq)
 		err = cmp.Or(err, a.err)
@@ -97,7 +98,7 @@ func (s *Confirmer) confirmOne(ctx context.Context, c Confirmation) verdict {
 // Answer returns the lines of an answer about a ticket: the provider's, or that of an operator in its place,
 // with a reason. It returns an error if nobody has asked about the ticket, or an answer is kept already. It
 // is called within Store.Update.
-func (s *Confirmer) Answer(st ledger.State, now time.Time, ticket booking.ID, said booking.Verdict,
+func (s *Confirmer) Answer(st ledger.State, now time.Time, ticket ids.ID, said booking.Verdict,
 	reason string, by *ledger.By) ([]ledger.Entry, error) {
 	e, err := st.Bookings.Answer(ticket, said, reason, s.Phones)
 	if err != nil {
@@ -122,7 +123,7 @@ func (s *Confirmer) Answer(st ledger.State, now time.Time, ticket booking.ID, sa
 
 // keepAnswer journals an answer. On a full disk it waits for room until ctx is over, and then goes on in the
 // background, as the provider does not repeat its answer.
-func (s *Confirmer) keepAnswer(ctx context.Context, ticket booking.ID,
+func (s *Confirmer) keepAnswer(ctx context.Context, ticket ids.ID,
 	said booking.Verdict) (seq uint64, err error) {
 	defer web.Wake(s.Outgoing)
 	keep := func(st ledger.State, now time.Time) ([]ledger.Entry, error) {

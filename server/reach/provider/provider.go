@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
 )
@@ -31,7 +32,7 @@ type Confirm func(context.Context, Confirmation) error
 type Confirmation struct {
 	Key             string // the idempotency id
 	Action          booking.Action
-	Booking, Ticket booking.ID
+	Booking, Ticket ids.ID
 }
 
 // New returns the room.

@@ -21,12 +21,13 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
 // Code is the content of a ticket's code for one ride.
 type Code struct {
-	Ticket    booking.ID
+	Ticket    ids.ID
 	Departure time.Time // to the minute
 	Seat      int16
 	From, To  int16   // positions among the stops of the run, from 0
@@ -42,20 +43,20 @@ const (
 )
 
 // RunOf returns the bytes that stand for a run in a code: the first of SHA-256 of its trip and its date.
-func RunOf(run booking.RunName) [6]byte {
+func RunOf(run ids.RunName) [6]byte {
 	sum := sha256.Sum256([]byte(run.Trip + " " + run.Day.String()))
 	return [6]byte(sum[:6])
 }
 
 // NewCode returns the code of a ride. The position of a stop is that of the run as it was sold.
-func NewCode(id booking.ID, l *booking.Leg) Code {
+func NewCode(id ids.ID, l *booking.Leg) Code {
 	return Code{
 		Ticket:    id,
 		Departure: l.Run.Dep(l.From),
 		Seat:      l.Seat,
 		From:      l.From,
 		To:        l.To,
-		Run:       RunOf(booking.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day}),
+		Run:       RunOf(ids.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day}),
 	}
 }
 
@@ -104,7 +105,7 @@ func Check(public ed25519.PublicKey, text string) (c Code, err error) {
 	}
 	at := func(from int) int16 { return int16(binary.BigEndian.Uint16(b[from:])) }
 	return Code{
-		Ticket:    booking.ID(b[:16]),
+		Ticket:    ids.ID(b[:16]),
 		Departure: time.Unix(60*int64(binary.BigEndian.Uint32(b[16:])), 0).UTC(),
 		Seat:      at(20),
 		From:      at(22),
@@ -114,7 +115,7 @@ func Check(public ed25519.PublicKey, text string) (c Code, err error) {
 }
 
 // IsOf reports whether a code is of a run.
-func (c Code) IsOf(run booking.RunName) bool { return c.Run == RunOf(run) }
+func (c Code) IsOf(run ids.RunName) bool { return c.Run == RunOf(run) }
 
 // String returns in words the ride that a code is good for.
 func (c Code) String() string {

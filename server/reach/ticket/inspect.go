@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/store/checkpoint"
 )
@@ -19,14 +19,14 @@ var ErrRefused = errors.New("not every code is good")
 // Inspector checks codes as somebody does on a bus: without a network.
 type Inspector struct {
 	public ed25519.PublicKey
-	run    *booking.RunName // nil is any
+	run    *ids.RunName // nil is any
 	seen   map[shown]bool
 }
 
 // shown is a ride of a ticket that somebody has shown. After its departure was moved it has another code, and
 // is the same ride.
 type shown struct {
-	ticket   booking.ID
+	ticket   ids.ID
 	run      [6]byte
 	from, to int16
 }
@@ -49,7 +49,7 @@ func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a date as in 2026-11-20", date)
 	}
-	x.run = &booking.RunName{Trip: trip, Day: day}
+	x.run = &ids.RunName{Trip: trip, Day: day}
 	return x, nil
 }
 

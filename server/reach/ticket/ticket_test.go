@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/store/durable"
 )
@@ -44,7 +45,7 @@ func aTicket() *booking.Ticket {
 	}
 	day := schedule.Day(20778)
 	run := booking.NewRun(form, day, int64(day)*86400-7200, []int32{7200, 7200})
-	t := &booking.Ticket{ID: booking.ID{1, 2, 3, 255}, Phase: booking.Paid, Currency: [3]byte{'U', 'A', 'H'}}
+	t := &booking.Ticket{ID: ids.ID{1, 2, 3, 255}, Phase: booking.Paid, Currency: [3]byte{'U', 'A', 'H'}}
 	t.Legs[0] = booking.Leg{Run: run, From: 0, To: 1, Seat: 57, Discount: -1, Amount: 77000}
 	return t
 }
@@ -118,7 +119,7 @@ func TestAnInspectorChecksABus(t *testing.T) {
 		x.Legs[0].Seat = int16(n + 1)
 		codes = append(codes, NewCode(x.ID, &x.Legs[0]).Sign(ours))
 	}
-	run := booking.RunName{Trip: "kl-0700", Day: x.Legs[0].Run.Day}
+	run := ids.RunName{Trip: "kl-0700", Day: x.Legs[0].Run.Day}
 	inspect := func(list []string) (string, error) {
 		var out bytes.Buffer
 		inspector, err := NewInspector(publicPEM(t), run.Trip, run.Day.String())
@@ -220,11 +221,11 @@ func TestAnInspectorIsNotFooled(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pub})
-	before := Code{Ticket: booking.ID{1}, Departure: time.Unix(1795582800, 0), Seat: 7, To: 3}
+	before := Code{Ticket: ids.ID{1}, Departure: time.Unix(1795582800, 0), Seat: 7, To: 3}
 	after := before
 	after.Departure = before.Departure.Add(30 * time.Minute)
 	other := before
-	other.Ticket = booking.ID{2}
+	other.Ticket = ids.ID{2}
 	for name, c := range map[string]struct {
 		shown []string
 		want  string // a pattern of all that is said
