@@ -21,7 +21,6 @@ var bookingKinds = []kind{
 			return e.Partner
 		},
 		feedCount: one[booking.Created],
-		weigh:     weighCreated,
 	}.kind(),
 	row[booking.Asked]{
 		name:  "ticket.asked",
@@ -35,9 +34,6 @@ var bookingKinds = []kind{
 		},
 		after: func(s *Keeper, _ journal.Stamp, e *booking.Asked) {
 			delete(s.KeyedRequests.askedFor, e.Ticket)
-		},
-		weigh: func(_ State, e *booking.Asked, _ *Idempotency) int64 {
-			return escapedLen(e.Reason)
 		},
 	}.kind(),
 	row[booking.Refused]{
@@ -69,9 +65,6 @@ var bookingKinds = []kind{
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
 			s.Outbox.add(at, booking.Cancel, "", sends)
-		},
-		weigh: func(s State, e *booking.TicketsCanceled, x *Idempotency) int64 {
-			return written(e) + s.weighAnswer(e.Booking, x)
 		},
 	}.kind(),
 	row[booking.TicketsUncompleted]{
@@ -114,10 +107,6 @@ var bookingKinds = []kind{
 		partner: func(_ State, e *Answered) ids.ID {
 			return e.Partner
 		},
-		weigh: func(s State, e *Answered, x *Idempotency) int64 {
-			id, _ := ids.Parse(e.Booking)
-			return written(e) + s.weighAnswer(id, x)
-		},
 	}.kind(),
 }
 
@@ -140,9 +129,6 @@ func settledKind[T any](name string, action booking.Action,
 		feedCount: one[T],
 		after: func(s *Keeper, at journal.Stamp, e *T) {
 			s.settled(at, in(e), action)
-		},
-		weigh: func(_ State, e *T, _ *Idempotency) int64 {
-			return escapedLen(in(e).Reason)
 		},
 	}.kind()
 }

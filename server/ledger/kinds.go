@@ -40,8 +40,6 @@ type row[T any] struct {
 	feedEvents func(*journal.Line, ids.ID) ([]FeedEvent, error)
 	// after remembers what else comes of the event, as messages to passengers.
 	after func(*Keeper, journal.Stamp, *T)
-	// weigh returns how many bytes the event takes in the journal at most. Without it, it is written to see.
-	weigh func(State, *T, *Idempotency) int64
 }
 
 // kind is a row with its event's type erased, so that all rows fit into one table, and with defaults for the
@@ -57,7 +55,6 @@ type kind struct {
 	feedCount  func(Event) int
 	feedEvents func(*journal.Line, ids.ID) ([]FeedEvent, error)
 	after      func(*Keeper, journal.Stamp, Event)
-	weigh      func(State, Event, *Idempotency) int64
 }
 
 // kind erases the type of a row's event.
@@ -78,7 +75,6 @@ func (r row[T]) kind() kind {
 		feedCount:  func(Event) int { return 0 },
 		feedEvents: showTicket,
 		after:      func(*Keeper, journal.Stamp, Event) {},
-		weigh:      weighPlain,
 	}
 	if r.code != nil {
 		k.code = func(c *Codec, l *lineCoder, e Event) {
@@ -110,11 +106,6 @@ func (r row[T]) kind() kind {
 	if r.after != nil {
 		k.after = func(s *Keeper, at journal.Stamp, e Event) {
 			r.after(s, at, e.(*T))
-		}
-	}
-	if r.weigh != nil {
-		k.weigh = func(s State, e Event, x *Idempotency) int64 {
-			return r.weigh(s, e.(*T), x)
 		}
 	}
 	return k
@@ -289,7 +280,7 @@ func codePlain(_ *Codec, l *lineCoder, e Event) {
 		if part := own.PersonalPart(); part != nil {
 			l.personal.JSON("", part)
 		}
-	case l.entry.Idempotency.answers():
+	case l.entry.Idempotency.Answers():
 		l.personal.JSON("", l.entry.Idempotency.personalPart())
 	}
 }

@@ -65,7 +65,6 @@ var operatingKinds = []kind{
 		after: func(s *Keeper, at journal.Stamp, e *PersonalErased) {
 			s.feedErased(at, e.Passengers)
 		},
-		weigh: weighErased,
 	}.kind(),
 	row[PassengersForgotten]{
 		name:       "passengers.forgotten",

@@ -8,8 +8,8 @@
 // change it: the compiler sees to that. A reader of a journal makes a Keeper of its own.
 //
 // All there is to know of a kind of line, which is a type that lines have, stands in one row of a table: its
-// name, how it is coded, how it changes the state, what may precede it, what a partner is told of it, and its
-// weight. To add a kind of line, add a row.
+// name, how it is coded, how it changes the state, what may precede it, and what a partner is told of it. To
+// add a kind of line, add a row.
 //
 // [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. Its Model says
 // all of it to those who replay a journal; package held opens a directory with it.
@@ -163,8 +163,8 @@ type Idempotency struct {
 	Salt  ids.ID             `json:"-"` // of the personal part
 }
 
-// answers reports whether a line has the answer.
-func (x *Idempotency) answers() bool {
+// Answers reports whether a line has the answer.
+func (x *Idempotency) Answers() bool {
 	return x != nil && x.Status != 0
 }
 

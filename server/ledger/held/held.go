@@ -1,5 +1,6 @@
 // Package held holds the state of a server: the one Keeper that applies what is decided, in a directory that
-// makes it durable. Rooms get a ledger.State from it, which they cannot change:
+// makes it durable, and the bound on the bytes of each line ([Weigh]), for which the disk must have room.
+// Rooms get a ledger.State from it, which they cannot change:
 //
 //	st, _, err := held.Open(held.Options{FS: durable.Dir("waybill-data"), Log: log, Now: clock})
 //	seq, err := st.Update(func(s ledger.State, now time.Time) ([]ledger.Entry, error) {
@@ -50,7 +51,7 @@ func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
 		},
 		Encode: codec.Encode,
 		Weigh: func(k *ledger.Keeper, x ledger.Entry) int64 {
-			return ledger.Weigh(k.State, x)
+			return Weigh(k.State, x)
 		},
 		Random:      o.Random,
 		Wrote:       o.Wrote,

@@ -1,4 +1,4 @@
-package ledger_test
+package held_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
+	"waybill/server/ledger/held"
 	"waybill/store/durable"
 )
 
@@ -60,7 +61,7 @@ func TestLongIDsOfAFeedAreWeighed(t *testing.T) {
 		e.Tickets = append(e.Tickets, booking.CanceledTicket{Terms: []booking.Term{term, term}})
 	}
 	_, data, personal := ledger.NewCodec().Encode(ledger.Entry{Event: e}, nil, nil)
-	weight := ledger.Weigh(ledger.NewKeeper().State, ledger.Entry{Event: e})
+	weight := held.Weigh(ledger.NewKeeper().State, ledger.Entry{Event: e})
 	if weight < int64(len(data)+len(personal)) {
 		t.Errorf("it is weighed %d, and takes %d", weight, len(data)+len(personal))
 	}

@@ -1,4 +1,4 @@
-package ledger
+package held
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/server/ledger"
 )
 
 // How many bytes the journal line of an event has at most. A disk that has no room for them refuses the
@@ -25,24 +26,39 @@ const (
 )
 
 // Weigh returns how many bytes an entry's line has at most, in the state before it.
-func Weigh(s State, x Entry) int64 {
-	return lineFrame + kindOf(x.Event).weigh(s, x.Event, x.Idempotency)
+func Weigh(s ledger.State, x ledger.Entry) int64 {
+	return lineFrame + weighEvent(s, x.Event, x.Idempotency)
 }
 
-// weighPlain weighs what is rare: it is written to see.
-func weighPlain(_ State, e Event, _ *Idempotency) int64 {
-	n := written(e)
-	if own, ok := e.(interface{ PersonalPart() any }); ok {
-		n += written(own.PersonalPart())
+// weighEvent returns how many bytes an event takes in its line at most. What is rare is written to see.
+func weighEvent(s ledger.State, e ledger.Event, x *ledger.Idempotency) int64 {
+	switch e := e.(type) {
+	case *booking.Created:
+		return weighCreated(e)
+	case *booking.Asked:
+		return escapedLen(e.Reason)
+	case *booking.TicketPaid:
+		return escapedLen(e.Reason)
+	case *booking.TicketBooked:
+		return escapedLen(e.Reason)
+	case *booking.TicketsCanceled:
+		return written(e) + weighAnswer(s, e.Booking, x)
+	case *ledger.Answered:
+		id, _ := ids.Parse(e.Booking)
+		return written(e) + weighAnswer(s, id, x)
+	case *ledger.PersonalErased:
+		return weighErased(e)
+	case interface{ PersonalPart() any }:
+		return written(e) + written(e.PersonalPart())
 	}
-	return n
+	return written(e)
 }
 
 // written returns how many bytes a value takes as JSON.
 func written(v any) int64 {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic("ledger: " + err.Error()) // as in wire.Coder
+		panic("held: " + err.Error()) // as in wire.Coder
 	}
 	return int64(len(text))
 }
@@ -54,12 +70,12 @@ func escapedLen(text string) int64 {
 }
 
 // weighErased weighs the line that names what is erased.
-func weighErased(_ State, e *PersonalErased, _ *Idempotency) int64 {
+func weighErased(e *ledger.PersonalErased) int64 {
 	return perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
 }
 
 // weighCreated weighs a booking.
-func weighCreated(_ State, e *booking.Created, _ *Idempotency) int64 {
+func weighCreated(e *booking.Created) int64 {
 	n := int64(0)
 	for _, f := range e.Forms {
 		n += f.Size()
@@ -76,8 +92,8 @@ func weighCreated(_ State, e *booking.Created, _ *Idempotency) int64 {
 
 // weighAnswer returns how many bytes the answer to a keyed request about a booking takes in its line: all
 // of its tickets as they stand, or a refusal that names them.
-func (s State) weighAnswer(id ids.ID, x *Idempotency) int64 {
-	if !x.answers() {
+func weighAnswer(s ledger.State, id ids.ID, x *ledger.Idempotency) int64 {
+	if !x.Answers() {
 		return 0
 	}
 	answer := int64(shownBooking)
