@@ -1,8 +1,8 @@
-// Package auth answers who is calling and whether what they show is ours.
+// Package auth remembers who may call, and decides who is calling.
 //
-// Partners call with an API key, of which only a hash is kept ([Partners]). Offers carry a signed token
-// ([Ring]), so that what was shown is what is charged, without anything being stored per offer. The package
-// keeps no files and reads no clock.
+// Partners call with an API key ([Partners]), users of companies in a session ([Accounts]). Of keys, tokens
+// and passwords only hashes are remembered; package secret makes them, and checks passwords and the tokens of
+// offers. The package keeps no files, makes nothing at random and reads no clock.
 package auth
 
 import (
@@ -12,7 +12,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -43,6 +42,16 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits;
+// else nil.
+func Decode64(s string) []byte {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil || strings.ContainsAny(s, "\r\n") {
+		return nil
+	}
+	return b
+}
+
 // Hash is the SHA-256 of an API key or a session's token. These are 256 random bits, so a plain hash cannot
 // be guessed back.
 type Hash [32]byte
@@ -64,14 +73,6 @@ func (h *Hash) UnmarshalText(text []byte) error {
 		return fmt.Errorf("auth: %q is not a hash", text)
 	}
 	return nil
-}
-
-const keyPrefix = "wb_"
-
-// NewKey makes an API key and its hash. The key itself is shown once and kept nowhere.
-func NewKey(random io.Reader) (key string, hash Hash) {
-	key = keyPrefix + NewToken(random)
-	return key, HashOf(key)
 }
 
 // HashOf returns the hash of a secret.

@@ -26,6 +26,9 @@ type (
 		LastName  string   `json:"lastName"`
 		Password  Password `json:"password"`
 	}
+	// Password is what is kept of a password, as package secret makes it: PBKDF2-HMAC-SHA512, written as
+	// pbkdf2-sha512$<iterations>$<salt>$<hash>.
+	Password string
 	// Access is a company that a user may sign in for.
 	Access struct {
 		Company Company `json:"company"`
@@ -209,14 +212,6 @@ func FoldEmail(email string) string {
 // ByEmail finds a user; nil is nobody.
 func (a *Accounts) ByEmail(email string) *User {
 	return a.users[a.byEmail[FoldEmail(email)]]
-}
-
-// Login returns what to check a password against: the user with an e-mail, or nil and nobody's.
-func (a *Accounts) Login(email string) (*User, Password) {
-	if u := a.ByEmail(email); u != nil {
-		return u, u.Person.Password
-	}
-	return nil, nobodys
 }
 
 // Access finds the user's access to a company; false when there is none.

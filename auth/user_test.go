@@ -89,7 +89,7 @@ func TestIdentify(t *testing.T) {
 			User:    user,
 			Company: "a",
 			Link:    &Link{issuer, HashOf(subject)},
-			Tokens:  NewTokens(noon, NewToken(rand.Reader), NewToken(rand.Reader)),
+			Tokens:  NewTokens(noon, rand.Text(), rand.Text()),
 		})
 	}
 	link(ID{1}, "i", "anna's")
@@ -172,7 +172,7 @@ func TestLinkedByHand(t *testing.T) {
 		if u.ID != want {
 			t.Errorf("%s of %s is %v, want %v", subject, issuer, u.ID, want)
 		}
-		tokens := NewTokens(noon, NewToken(rand.Reader), NewToken(rand.Reader))
+		tokens := NewTokens(noon, rand.Text(), rand.Text())
 		a.ApplySessionStarted(noon, &SessionStarted{
 			Session: ID{100, byte(len(a.sessions))},
 			User:    u.ID,

@@ -49,7 +49,7 @@ func (s *Server) readTimetable(hash string) error {
 
 // keysAreGood reads the keys that there are. Those that there are not are made after the first line.
 func (s *Server) keysAreGood() error {
-	_, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseRing)
+	_, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseSigningKeys)
 	bad := []error{err}
 	names := []string{ledger.PeerFile, ledger.TicketFile}
 	if s.options.IDP == nil {

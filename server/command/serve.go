@@ -14,6 +14,7 @@ import (
 
 	"waybill/auth"
 	"waybill/auth/oidc"
+	"waybill/auth/secret"
 	"waybill/server"
 	"waybill/server/api/reference"
 	"waybill/server/command/terminal"
@@ -275,7 +276,7 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 	if err != nil {
 		return err
 	}
-	password := auth.NewToken(s.Config.Random)[:16] // less than a token: people type it
+	password := secret.NewToken(s.Config.Random)[:16] // less than a token: people type it
 	user := auth.Person{
 		Email:     reference.DemoUser,
 		FirstName: "Demo",

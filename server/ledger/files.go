@@ -85,7 +85,7 @@ const (
 // keyForms has, for each file in KeyDir, the error of a text that is not in its form. The errors show no
 // secret.
 var keyForms = map[string]func(text []byte) error{
-	RingFile:   inForm(auth.ParseRing),
+	RingFile:   inForm(auth.ParseSigningKeys),
 	IDPFile:    inForm(ParseSecret),
 	PeerFile:   inForm(ParseSecret),
 	TicketFile: inForm(ParseSecret),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/auth/secret"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -97,8 +98,8 @@ func (s *Portal) SetCookie(w http.ResponseWriter, r *http.Request, name, path, t
 func (s *Portal) signIn(w http.ResponseWriter, r *http.Request,
 	decide func(ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
 	// The tokens are made before the lock is taken. Only their hashes are kept.
-	access := auth.NewToken(s.Config.Random)
-	refresh := auth.NewToken(s.Config.Random)
+	access := secret.NewToken(s.Config.Random)
+	refresh := secret.NewToken(s.Config.Random)
 	var caller *auth.Principal
 	seq, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		return decide(st, now, auth.NewTokens(now, access, refresh))
@@ -136,10 +137,9 @@ func (s *Portal) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var user *auth.User
-	var kept auth.Password
 	var now time.Time
 	err = s.Store.View(func(st ledger.State, at time.Time) {
-		user, kept = st.Accounts.Login(email)
+		user = st.Accounts.ByEmail(email)
 		now = at
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Portal) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Whoever has no account is checked against a password too, so that time does not reveal it.
 	good := func() bool {
-		return kept.Matches(password) && user != nil
+		return secret.IsPassword(user, password)
 	}
 	if err := s.Passwords.try(r, auth.FoldEmail(email), now, good); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/auth/secret"
 	"waybill/schedule"
 	"waybill/schedule/journey"
 	"waybill/server/frame/web"
@@ -87,7 +88,7 @@ const (
 	headSize = 1 + idSize + timeSize + 1
 )
 
-// MaxFares keeps a token with two legs within auth.MaxToken.
+// MaxFares keeps a token with two legs within secret.MaxToken.
 const MaxFares = 24
 
 // append appends the payload of the offer's token to b. It is written for every row of a schedule, so by
@@ -113,12 +114,11 @@ func (o *Offer) append(b []byte) []byte {
 	return b
 }
 
-// ReadOffer checks a token shown by a partner. Errors: auth.ErrMalformed,
-// ErrOfferExpired.
+// ReadOffer checks a token shown by a partner. Errors: secret.ErrMalformed, ErrOfferExpired.
 func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer, error) {
 	b, err := s.Ring.Load().Open(token)
 	if err != nil || len(b) < headSize {
-		return nil, auth.ErrMalformed
+		return nil, secret.ErrMalformed
 	}
 	b = b[1:]
 	expires := int64(binary.BigEndian.Uint64(b[idSize:]))
@@ -127,12 +127,12 @@ func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer
 		Expires: time.UnixMilli(expires).UTC(),
 	}
 	if o.partner != (auth.ID{}) && o.partner != partner {
-		return nil, auth.ErrMalformed // it was shown to somebody else
+		return nil, secret.ErrMalformed // it was shown to somebody else
 	}
 	n := int(b[idSize+timeSize])
 	b = b[headSize-1:]
 	if n < 1 || n > 2 || len(b) < n*legSize {
-		return nil, auth.ErrMalformed
+		return nil, secret.ErrMalformed
 	}
 	for range n {
 		o.Legs = append(o.Legs, schedule.LegRef{
@@ -150,7 +150,7 @@ func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer
 		for i := range o.Legs {
 			v, n := binary.Uvarint(b)
 			if n <= 0 {
-				return nil, auth.ErrMalformed
+				return nil, secret.ErrMalformed
 			}
 			f.Amounts[i] = int64(v)
 			b = b[n:]

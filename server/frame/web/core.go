@@ -34,7 +34,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waybill/auth"
+	"waybill/auth/secret"
 	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/ledger"
@@ -73,7 +73,7 @@ type Core struct {
 
 	// What requests read without the lock; each is replaced once its change is durable.
 	Timetable atomic.Pointer[schedule.Timetable] // see ShowTimetable
-	Ring      atomic.Pointer[auth.Ring]          // the keys that sign offers and links
+	Ring      atomic.Pointer[secret.Ring]        // the keys that sign offers and links
 	TicketKey ed25519.PrivateKey                 // signs the codes on tickets, see decision ticket.code
 
 	Deprecated time.Time  // since when the legacy interface is

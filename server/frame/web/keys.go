@@ -7,26 +7,30 @@ import (
 	"io/fs"
 
 	"waybill/auth"
+	"waybill/auth/secret"
 	"waybill/server/ledger"
 	"waybill/store/durable"
 )
 
 // LoadRing reads the keys that sign offers, or makes the first.
 func (s *Core) LoadRing() error {
-	ring, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseRing)
+	keys, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseSigningKeys)
 	if errors.Is(err, fs.ErrNotExist) {
-		first := auth.NewSigningKey(s.Config.Random, 0)
-		return s.SaveRing(auth.NewRing([]auth.SigningKey{first}), func() error { return nil })
+		first := secret.NewSigningKey(s.Config.Random, 0)
+		return s.SaveRing(secret.NewRing([]auth.SigningKey{first}), func() error { return nil })
 	}
-	s.Ring.Store(ring)
-	return err
+	if err != nil {
+		return err
+	}
+	s.Ring.Store(secret.NewRing(keys))
+	return nil
 }
 
 // SaveRing makes a ring durable and signs with it from then on. tell says so in the journal; it is called
 // once there is room for the ring, which is not used where it fails.
-func (s *Core) SaveRing(ring *auth.Ring, tell func() error) error {
+func (s *Core) SaveRing(ring *secret.Ring, tell func() error) error {
 	err := durable.PublishOnce(s.Config.FS, ledger.KeyDir, ledger.RingFile, func(w io.Writer) error {
-		_, err := w.Write(ring.Marshal())
+		_, err := w.Write(auth.FormatSigningKeys(ring.Keys()))
 		return err
 	}, tell)
 	if err == nil {
@@ -42,13 +46,13 @@ func (s *Core) KeptSecret(name string) ([]byte, error) {
 
 // Secret reads 32 random bytes as KeptSecret does, or makes them.
 func (s *Core) Secret(name string) ([]byte, error) {
-	secret, err := s.KeptSecret(name)
+	kept, err := s.KeptSecret(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		secret = make([]byte, 32)
-		if _, err := io.ReadFull(s.Config.Random, secret); err != nil {
+		kept = make([]byte, 32)
+		if _, err := io.ReadFull(s.Config.Random, kept); err != nil {
 			return nil, err
 		}
-		err = durable.PublishText(s.Config.FS, ledger.KeyDir, name, fmt.Appendf(nil, "%x\n", secret))
+		err = durable.PublishText(s.Config.FS, ledger.KeyDir, name, fmt.Appendf(nil, "%x\n", kept))
 	}
-	return secret, err
+	return kept, err
 }

@@ -120,7 +120,7 @@ func (x *erasure) seek() error {
 	found := true
 	err := x.s.Store.View(func(st ledger.State, _ time.Time) {
 		if x.email != "" {
-			user, _ = st.Accounts.Login(x.email)
+			user = st.Accounts.ByEmail(x.email)
 			frozen := st.Bookings.Freeze()
 			frozen.Step = x.pace.Step
 			all = frozen.All()

@@ -72,7 +72,7 @@ func verify(
 	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, state, err
 	}
-	if _, err := ledger.ReadSecret(fsys, ledger.RingFile, auth.ParseRing); err != nil &&
+	if _, err := ledger.ReadSecret(fsys, ledger.RingFile, auth.ParseSigningKeys); err != nil &&
 		!errors.Is(err, fs.ErrNotExist) {
 		return rep, state, err
 	}
