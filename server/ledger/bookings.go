@@ -57,7 +57,6 @@ var bookingKinds = []kind{
 		feedCount: func(e *booking.TicketsCanceled) int {
 			return len(e.Tickets)
 		},
-		feedEvents: showCanceled,
 		after: func(s *Keeper, at journal.Stamp, e *booking.TicketsCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
@@ -77,7 +76,6 @@ var bookingKinds = []kind{
 		feedCount: func(e *booking.TicketsUncompleted) int {
 			return len(e.Tickets)
 		},
-		feedEvents: showUncompleted,
 	}.kind(),
 	row[booking.Moved]{
 		name:  "ticket.moved",
@@ -99,7 +97,6 @@ var bookingKinds = []kind{
 			}
 			return 0
 		},
-		feedEvents: showCarrier,
 	}.kind(),
 	row[Answered]{
 		name:  "request.answered",

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 )
@@ -26,31 +24,4 @@ func (b By) String() string {
 		name += ", logged in as " + b.Login
 	}
 	return name
-}
-
-// byMark begins the member that says who did it. It cannot stand in a string of the data, whose quotes are
-// escaped.
-const byMark = `"by":{"uid":`
-
-// ReadBy returns who a line's data says has written it; nil where it does not.
-func ReadBy(data []byte) *By {
-	if !bytes.Contains(data, []byte(byMark)) {
-		return nil
-	}
-	var line struct{ By *By }
-	if json.Unmarshal(data, &line) != nil {
-		return nil
-	}
-	return line.By
-}
-
-// WithoutBy returns a line's data without who did it.
-func WithoutBy(data []byte) []byte {
-	start := bytes.Index(data, []byte(byMark))
-	if start < 0 {
-		return data
-	}
-	end := bytes.IndexByte(data[start:], '}')
-	before := bytes.TrimSuffix(data[:start], []byte(","))
-	return append(bytes.Clone(before), data[start+end+1:]...)
 }

@@ -34,10 +34,9 @@ type row[T any] struct {
 	check func(State, time.Time, *T) error
 	// partner returns whose the line is, once it was applied.
 	partner func(State, *T) ids.ID
-	// feedCount returns how many events of the partner's feed (/v2/events) the line is.
+	// feedCount returns how many events of the partner's feed (/v2/events) the line is. Package excerpt reads
+	// them.
 	feedCount func(*T) int
-	// feedEvents reads these events from a line. Without it, the line is one event, of a ticket.
-	feedEvents func(*journal.Line, ids.ID) ([]FeedEvent, error)
 	// after remembers what else comes of the event, as messages to passengers.
 	after func(*Keeper, journal.Stamp, *T)
 }
@@ -48,13 +47,12 @@ type kind struct {
 	name  string
 	event reflect.Type // *T
 
-	apply      func(*Keeper, time.Time, Event)
-	code       func(*Codec, *lineCoder, Event)
-	check      func(State, time.Time, Event) error
-	partner    func(State, Event) ids.ID
-	feedCount  func(Event) int
-	feedEvents func(*journal.Line, ids.ID) ([]FeedEvent, error)
-	after      func(*Keeper, journal.Stamp, Event)
+	apply     func(*Keeper, time.Time, Event)
+	code      func(*Codec, *lineCoder, Event)
+	check     func(State, time.Time, Event) error
+	partner   func(State, Event) ids.ID
+	feedCount func(Event) int
+	after     func(*Keeper, journal.Stamp, Event)
 }
 
 // kind erases the type of a row's event.
@@ -72,9 +70,8 @@ func (r row[T]) kind() kind {
 		partner: func(State, Event) ids.ID {
 			return ids.ID{}
 		},
-		feedCount:  func(Event) int { return 0 },
-		feedEvents: showTicket,
-		after:      func(*Keeper, journal.Stamp, Event) {},
+		feedCount: func(Event) int { return 0 },
+		after:     func(*Keeper, journal.Stamp, Event) {},
 	}
 	if r.code != nil {
 		k.code = func(c *Codec, l *lineCoder, e Event) {
@@ -99,9 +96,6 @@ func (r row[T]) kind() kind {
 		k.feedCount = func(e Event) int {
 			return r.feedCount(e.(*T))
 		}
-	}
-	if r.feedEvents != nil {
-		k.feedEvents = r.feedEvents
 	}
 	if r.after != nil {
 		k.after = func(s *Keeper, at journal.Stamp, e Event) {

@@ -59,17 +59,15 @@ var operatingKinds = []kind{
 		apply: applyRetried,
 	}.kind(),
 	row[PersonalErased]{
-		name:       journal.KindErased,
-		apply:      applyPersonalErased,
-		feedEvents: showErased,
+		name:  journal.KindErased,
+		apply: applyPersonalErased,
 		after: func(s *Keeper, at journal.Stamp, e *PersonalErased) {
 			s.feedErased(at, e.Passengers)
 		},
 	}.kind(),
 	row[PassengersForgotten]{
-		name:       "passengers.forgotten",
-		apply:      applyForgotten,
-		feedEvents: showErased,
+		name:  "passengers.forgotten",
+		apply: applyForgotten,
 		after: func(s *Keeper, at journal.Stamp, e *PassengersForgotten) {
 			s.feedErased(at, e.Passengers)
 		},

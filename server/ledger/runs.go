@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -20,8 +19,7 @@ var runKinds = []kind{
 			booking.Recorder.ApplyRunCanceled,
 			func(e *booking.RunCanceled) ids.RunName { return e.Run },
 		),
-		check:      checked((*booking.State).CheckRunCanceled),
-		feedEvents: showRun,
+		check: checked((*booking.State).CheckRunCanceled),
 		after: func(s *Keeper, at journal.Stamp, e *booking.RunCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
@@ -38,8 +36,7 @@ var runKinds = []kind{
 			booking.Recorder.ApplyRunMoved,
 			func(e *booking.RunMoved) ids.RunName { return e.Run },
 		),
-		check:      checked((*booking.State).CheckRunMoved),
-		feedEvents: showRun,
+		check: checked((*booking.State).CheckRunMoved),
 		after: func(s *Keeper, at journal.Stamp, e *booking.RunMoved) {
 			var sends []toSend
 			for _, t := range e.Tickets {
@@ -105,30 +102,4 @@ func changingRun[T any](
 // UseTimetable puts a timetable in force, with what was changed of its runs.
 func (s *Keeper) UseTimetable(tt *schedule.Timetable, now time.Time) {
 	s.rest.timetable = tt.With(s.Bookings.Changes(now))
-}
-
-// showRun returns the events of a partner's tickets in a line of a run.
-func showRun(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
-	var e booking.RunCanceled // of a run that was moved there is no refund
-	if err := json.Unmarshal(l.Data, &e); err != nil {
-		return nil, err
-	}
-	var events []FeedEvent
-	for i := range e.Tickets {
-		t := &e.Tickets[i]
-		if t.Partner != partner {
-			continue
-		}
-		event := FeedEvent{
-			Type:    l.Type,
-			Time:    l.Time,
-			Booking: t.Booking,
-			Ticket:  &t.ID,
-		}
-		if t.Refunded {
-			event.Refund = &t.Refund
-		}
-		events = append(events, event)
-	}
-	return events, nil
 }

@@ -8,8 +8,9 @@
 // change it: the compiler sees to that. A reader of a journal makes a Keeper of its own.
 //
 // All there is to know of a kind of line, which is a type that lines have, stands in one row of a table: its
-// name, how it is coded, how it changes the state, what may precede it, and what a partner is told of it. To
-// add a kind of line, add a row.
+// name, how it is coded, how it changes the state, what may precede it, and how many events of a partner's
+// feed it is. To add a kind of line, add a row. Package excerpt reads the events themselves from a line, and
+// package held says how many bytes a line takes at most.
 //
 // [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. Its Model says
 // all of it to those who replay a journal; package held opens a directory with it.
@@ -18,6 +19,8 @@
 package ledger
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"time"
 
@@ -176,6 +179,19 @@ func (x *Idempotency) reply() string {
 	var w wire.Writer
 	x.Reply(&w)
 	return string(w.B)
+}
+
+// summed returns the same with the SHA-256 of an answer that is made again from the line (decision
+// idempotency.key). Kept, the answer to a sale would be six times as long as all else that the line says, and
+// say nothing more.
+func (x *Idempotency) summed() *Idempotency {
+	if x == nil || x.Reply == nil {
+		return x
+	}
+	sum := sha256.Sum256([]byte(x.reply()))
+	with := *x
+	with.Answer = hex.EncodeToString(sum[:])
+	return &with
 }
 
 // personalPart is what the personal part holds of a line with an answer.

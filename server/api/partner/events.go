@@ -11,6 +11,7 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
+	"waybill/server/ledger/excerpt"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
 )
@@ -115,7 +116,7 @@ func (s *Seller) showEvents(w http.ResponseWriter, partner ids.ID, lines []uint6
 	// Each line is read once, however many of its events are shown.
 	left := lines
 	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *journal.Line) error {
-		events, err := ledger.Events(l, partner)
+		events, err := excerpt.Events(l, partner)
 		if err != nil {
 			return err
 		}
@@ -140,7 +141,7 @@ func (s *Seller) showEvents(w http.ResponseWriter, partner ids.ID, lines []uint6
 }
 
 // writeEvent writes an Event with its number.
-func writeEvent(w *wire.Writer, seq int64, e *ledger.FeedEvent) {
+func writeEvent(w *wire.Writer, seq int64, e *excerpt.Event) {
 	w.Object("")
 	w.Int("seq", seq)
 	w.String("type", e.Type)

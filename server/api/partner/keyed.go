@@ -17,6 +17,7 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
+	"waybill/server/ledger/excerpt"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
 )
@@ -206,9 +207,9 @@ func (s *Seller) keepRefusal(r *http.Request, partner ids.ID, try *Attempt, err 
 
 // replay sends the first answer again, from the journal. An answer that was erased is a 404.
 func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error {
-	var answer ledger.Answer
+	var answer excerpt.Answer
 	err := s.lines.Read([]uint64{known.Seq}, func(l *journal.Line) (err error) {
-		answer, err = ledger.ReadAnswer(l)
+		answer, err = excerpt.ReadAnswer(l)
 		return err
 	})
 	if err != nil {
@@ -244,7 +245,7 @@ func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error
 
 // makeAgain makes the answer to a sale from its line. It differs from the first answer only if a later
 // version of the program, within the 24 hours, writes bookings differently.
-func (s *Seller) makeAgain(answer *ledger.Answer, seq uint64) error {
+func (s *Seller) makeAgain(answer *excerpt.Answer, seq uint64) error {
 	var b *booking.Booking
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		b = st.Bookings.Sold(answer.At, answer.Sold)

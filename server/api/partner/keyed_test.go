@@ -18,7 +18,6 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/store/journal"
 )
 
 // A sale under an Idempotency-Key takes little more in the journal than one without: its answer is made again
@@ -166,20 +165,5 @@ func TestASaleIsAnsweredAgainAsItWas(t *testing.T) {
 	}
 	if logged.Len() > 0 {
 		t.Errorf("the log has %s", &logged)
-	}
-}
-
-// Earlier versions kept the answer itself in the line; it is given as it stands.
-func TestAnAnswerThatWasKeptIsGivenAsItWas(t *testing.T) {
-	answer, err := ledger.ReadAnswer(&journal.Line{
-		Data:     []byte(`{"booking":"09uF45HiArKSY6XyytxEug"}`),
-		Personal: []byte(`{"salt":"x","passengers":[{"firstName":"Lesia"}],"reply":"{\"data\":{}}\n"}`),
-	})
-	if err != nil || answer.Sold != nil || answer.Text != "{\"data\":{}}\n" {
-		t.Errorf("%+v, %v", answer, err)
-	}
-	erased := &journal.Line{Personal: []byte(`{"erased":"2026-11-20T08:00:00.000Z"}`)}
-	if answer, err := ledger.ReadAnswer(erased); err != nil || answer.Sold != nil || answer.Text != "" {
-		t.Errorf("%+v, %v", answer, err)
 	}
 }

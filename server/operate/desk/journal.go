@@ -13,6 +13,7 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
+	"waybill/server/ledger/excerpt"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/history"
 	"waybill/server/proof/story"
@@ -184,7 +185,7 @@ func newJournalLine(l *journal.Line, before string) journalLine {
 		Text:   story.Plain(l),
 		Hash:   hex.EncodeToString(l.Hash[:]),
 		Before: before,
-		By:     ledger.ReadBy(l.Data),
+		By:     excerpt.By(l.Data),
 	}
 	// The frame is that of package journal: the hash of the line before, in hex, and what follows this one's
 	// hash are what is hashed.

@@ -18,6 +18,7 @@ import (
 	"waybill/server/frame/resource"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
+	"waybill/server/ledger/excerpt"
 	"waybill/server/ledger/wire"
 	"waybill/server/proof/events"
 	"waybill/server/proof/story"
@@ -278,7 +279,7 @@ func (s *history) line(l *journal.Line, entry ledger.Entry) error {
 		Seq:  l.Seq,
 		Type: l.Type,
 		Text: story.Tell(s.State, entry, l),
-		By:   ledger.ReadBy(l.Data),
+		By:   excerpt.By(l.Data),
 	})
 }
 

@@ -1,21 +1,18 @@
-package ledger
+package excerpt
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"time"
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/server/ledger"
 	"waybill/store/journal"
 )
 
-// What a keyed request was answered (decision idempotency.key). Of most requests the answer stands in the
-// personal part of their line. That of a sale would be six times as long as all else that the line says, and
-// says nothing more: it is made again from the line, and the line has its SHA-256.
-
-// An Answer is what a line says of an answer.
+// Answer is what a line says of the answer to a keyed request (decision idempotency.key). Of most requests
+// the answer stands in the personal part of the line. That of a sale is made again from the line, which has
+// the answer's SHA-256.
 type Answer struct {
 	Text string // the body; "" where it is to be made again, or was erased
 	// Sold is the sale that the body is to be made from; nil where there is none, or its passengers were
@@ -46,7 +43,7 @@ func ReadAnswer(l *journal.Line) (a Answer, err error) {
 		Currency         string
 		Legs             []booking.SoldLeg
 		Tickets          []booking.NewTicket
-		Retry            Idempotency
+		Retry            ledger.Idempotency
 	}
 	if err := json.Unmarshal(l.Data, &data); err != nil {
 		return a, err
@@ -65,15 +62,4 @@ func ReadAnswer(l *journal.Line) (a Answer, err error) {
 		a.Sold.Passengers = append(a.Sold.Passengers, packed)
 	}
 	return a, nil
-}
-
-// summed returns what a line says of a request whose answer is made again from it.
-func (x *Idempotency) summed() *Idempotency {
-	if x == nil || x.Reply == nil {
-		return x
-	}
-	sum := sha256.Sum256([]byte(x.reply()))
-	with := *x
-	with.Answer = hex.EncodeToString(sum[:])
-	return &with
 }

@@ -1,0 +1,23 @@
+package excerpt_test
+
+import (
+	"testing"
+
+	"waybill/server/ledger/excerpt"
+	"waybill/store/journal"
+)
+
+// Earlier versions kept the answer itself in the line; it is given as it stands.
+func TestAnAnswerThatWasKeptIsGivenAsItWas(t *testing.T) {
+	answer, err := excerpt.ReadAnswer(&journal.Line{
+		Data:     []byte(`{"booking":"09uF45HiArKSY6XyytxEug"}`),
+		Personal: []byte(`{"salt":"x","passengers":[{"firstName":"Lesia"}],"reply":"{\"data\":{}}\n"}`),
+	})
+	if err != nil || answer.Sold != nil || answer.Text != "{\"data\":{}}\n" {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	erased := &journal.Line{Personal: []byte(`{"erased":"2026-11-20T08:00:00.000Z"}`)}
+	if answer, err := excerpt.ReadAnswer(erased); err != nil || answer.Sold != nil || answer.Text != "" {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}

@@ -1,0 +1,35 @@
+package excerpt
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"waybill/server/ledger"
+)
+
+// byMark begins the member that says who did it. It cannot stand in a string of the data, whose quotes are
+// escaped.
+const byMark = `"by":{"uid":`
+
+// By returns who a line's data says has written it; nil where it does not.
+func By(data []byte) *ledger.By {
+	if !bytes.Contains(data, []byte(byMark)) {
+		return nil
+	}
+	var line struct{ By *ledger.By }
+	if json.Unmarshal(data, &line) != nil {
+		return nil
+	}
+	return line.By
+}
+
+// WithoutBy returns a line's data without who did it.
+func WithoutBy(data []byte) []byte {
+	start := bytes.Index(data, []byte(byMark))
+	if start < 0 {
+		return data
+	}
+	end := bytes.IndexByte(data[start:], '}')
+	before := bytes.TrimSuffix(data[:start], []byte(","))
+	return append(bytes.Clone(before), data[start+end+1:]...)
+}
