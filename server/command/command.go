@@ -224,7 +224,7 @@ func (p *Process) unknown(args []string) int {
 
 // meant asks whether somebody meant the nearest of some words, if one is near; before it stands a prefix.
 func meant(said string, known []string, prefix string) string {
-	if best := words.Nearest(said, known); best != "" {
+	if best := nearest(said, known); best != "" {
 		return fmt.Sprintf(" did you mean %s%s?", prefix, best)
 	}
 	return ""

@@ -1,14 +1,10 @@
 package ledger
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"waybill/booking/ids"
-	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -75,38 +71,6 @@ func (s *Keeper) forget(now time.Time, tickets []ids.ID) {
 	for _, id := range tickets {
 		s.Outbox.removeOf(id)
 	}
-}
-
-// RemoveForgotten removes, beside a journal that nobody has open, the letters to passengers whom an event
-// forgets, and the reports that named them, which the next start writes anew.
-func RemoveForgotten(fsys durable.FS, e Event) error {
-	switch e := e.(type) {
-	case *PassengersForgotten:
-		return removeLetters(fsys, e.AllTickets())
-	case *PersonalErased:
-		err := removeLetters(fsys, e.AllTickets())
-		for _, id := range e.Reports {
-			failed := fsys.Remove(ReportDir + "/" + id.String() + ReportSuffix)
-			if !errors.Is(failed, fs.ErrNotExist) {
-				err = errors.Join(err, failed)
-			}
-		}
-		return err
-	}
-	return nil
-}
-
-// removeLetters removes the letters to the passengers of tickets.
-func removeLetters(fsys durable.FS, tickets []ids.ID) error {
-	names, err := fsys.List(OutboxDir)
-	for _, name := range names {
-		ticket, _, _ := strings.Cut(name, ".")
-		id, _ := ids.Parse(ticket)
-		if slices.Contains(tickets, id) {
-			err = errors.Join(err, fsys.Remove(OutboxDir+"/"+name))
-		}
-	}
-	return err
 }
 
 // feedErased adds an event to the feed of each partner for each of its passengers who is forgotten.

@@ -1,5 +1,5 @@
-// Package words writes counts and amounts for people, in logs, in what verbs print and in letters, and finds
-// the word that a mistyped one was meant for.
+// Package words writes counts and amounts for people, in logs, in what verbs print and in letters, and makes
+// texts of others fit to be shown there.
 package words
 
 import (

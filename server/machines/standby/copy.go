@@ -215,7 +215,7 @@ func (c *journalCopy) accept(l *journal.Line) error {
 	if err != nil {
 		return nil
 	}
-	return ledger.RemoveForgotten(c.fsys, entry.Event)
+	return removeForgotten(c.fsys, entry.Event)
 }
 
 // compare holds a line that comes again against the one that is there. Erased personal data may be in one of

@@ -1,10 +1,11 @@
-package ledger
+package standby
 
 import (
 	"slices"
 	"testing"
 
 	"waybill/booking/ids"
+	"waybill/server/ledger"
 	"waybill/store/durable"
 )
 
@@ -14,48 +15,51 @@ func TestRemoveForgotten(t *testing.T) {
 	gone := ids.ID{1}
 	other := ids.ID{2}
 	for what, c := range map[string]struct {
-		event            Event
+		event            ledger.Event
 		letters, reports []string
 	}{
 		"an erasure": {
-			&PersonalErased{Passengers: []ErasedPassenger{{Ticket: gone}}, Reports: []ids.ID{gone}},
+			&ledger.PersonalErased{
+				Passengers: []ledger.ErasedPassenger{{Ticket: gone}},
+				Reports:    []ids.ID{gone},
+			},
 			[]string{other.String() + ".7-1.eml"},
-			[]string{other.String() + ReportSuffix},
+			[]string{other.String() + ledger.ReportSuffix},
 		},
 		"an erasure, as versions before wrote it": {
-			&PersonalErased{Tickets: []ids.ID{gone}},
+			&ledger.PersonalErased{Tickets: []ids.ID{gone}},
 			[]string{other.String() + ".7-1.eml"},
-			[]string{gone.String() + ReportSuffix, other.String() + ReportSuffix},
+			[]string{gone.String() + ledger.ReportSuffix, other.String() + ledger.ReportSuffix},
 		},
 		"a part of a large one": {
-			&PassengersForgotten{Passengers: []ErasedPassenger{{Ticket: gone}}},
+			&ledger.PassengersForgotten{Passengers: []ledger.ErasedPassenger{{Ticket: gone}}},
 			[]string{other.String() + ".7-1.eml"},
-			[]string{gone.String() + ReportSuffix, other.String() + ReportSuffix},
+			[]string{gone.String() + ledger.ReportSuffix, other.String() + ledger.ReportSuffix},
 		},
 		"another event": {
-			&MessagesRetried{},
+			&ledger.MessagesRetried{},
 			[]string{gone.String() + ".5-1.eml", gone.String() + ".6-2.eml", other.String() + ".7-1.eml"},
-			[]string{gone.String() + ReportSuffix, other.String() + ReportSuffix},
+			[]string{gone.String() + ledger.ReportSuffix, other.String() + ledger.ReportSuffix},
 		},
 	} {
 		fsys := durable.Dir(t.TempDir())
-		put(t, fsys, OutboxDir, gone.String()+".5-1.eml")
-		put(t, fsys, OutboxDir, gone.String()+".6-2.eml")
-		put(t, fsys, OutboxDir, other.String()+".7-1.eml")
+		put(t, fsys, ledger.OutboxDir, gone.String()+".5-1.eml")
+		put(t, fsys, ledger.OutboxDir, gone.String()+".6-2.eml")
+		put(t, fsys, ledger.OutboxDir, other.String()+".7-1.eml")
 		for _, id := range []ids.ID{gone, other} {
-			put(t, fsys, ReportDir, id.String()+ReportSuffix)
+			put(t, fsys, ledger.ReportDir, id.String()+ledger.ReportSuffix)
 		}
-		if err := RemoveForgotten(fsys, c.event); err != nil {
+		if err := removeForgotten(fsys, c.event); err != nil {
 			t.Error(what, err)
 		}
-		letters, _ := fsys.List(OutboxDir)
-		reports, _ := fsys.List(ReportDir)
+		letters, _ := fsys.List(ledger.OutboxDir)
+		reports, _ := fsys.List(ledger.ReportDir)
 		if !slices.Equal(letters, c.letters) || !slices.Equal(reports, c.reports) {
 			t.Errorf("%s leaves %q and %q", what, letters, reports)
 		}
 	}
-	if err := RemoveForgotten(durable.Dir(t.TempDir()), &PersonalErased{
-		Passengers: []ErasedPassenger{{Ticket: gone}},
+	if err := removeForgotten(durable.Dir(t.TempDir()), &ledger.PersonalErased{
+		Passengers: []ledger.ErasedPassenger{{Ticket: gone}},
 		Reports:    []ids.ID{gone},
 	}); err != nil {
 		t.Errorf("where there is nothing: %v", err)

@@ -1,9 +1,9 @@
-package words
+package command
 
 import "strings"
 
-// Nearest returns the word that is nearest to one that was mistyped; "" where none is near.
-func Nearest(said string, known []string) (best string) {
+// nearest returns the word that is nearest to one that was mistyped; "" where none is near.
+func nearest(said string, known []string) (best string) {
 	// One letter of two may be wrong, and one of three for each further: beyond that a word is another word.
 	most := (len(said) + 1) / 3
 	for _, word := range known {
