@@ -11,8 +11,8 @@ import (
 )
 
 // bookingKinds are the lines of bookings and their tickets.
-var bookingKinds = []kind{
-	row[booking.Created]{
+var bookingKinds = []anyKind{
+	kind[booking.Created]{
 		name:  "booking.created",
 		apply: on(bookings, booking.Recorder.ApplyCreated),
 		code:  codeCreated,
@@ -21,8 +21,8 @@ var bookingKinds = []kind{
 			return e.Partner
 		},
 		feedCount: one[booking.Created],
-	}.kind(),
-	row[booking.Asked]{
+	}.any(),
+	kind[booking.Asked]{
 		name:  "ticket.asked",
 		apply: on(bookings, booking.Recorder.ApplyAsked),
 		code:  codeAsked,
@@ -35,19 +35,19 @@ var bookingKinds = []kind{
 		after: func(s *Keeper, _ journal.Stamp, e *booking.Asked) {
 			delete(s.KeyedRequests.askedFor, e.Ticket)
 		},
-	}.kind(),
-	row[booking.Refused]{
+	}.any(),
+	kind[booking.Refused]{
 		name:  "ticket.refused",
 		apply: on(bookings, booking.Recorder.ApplyRefused),
 		after: func(s *Keeper, _ journal.Stamp, e *booking.Refused) {
 			s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 		},
-	}.kind(),
+	}.any(),
 	settledKind("ticket.paid", booking.Pay, booking.Recorder.ApplyPaid,
 		func(e *booking.TicketPaid) *booking.Settled { return &e.Settled }),
 	settledKind("ticket.booked", booking.Book, booking.Recorder.ApplyBooked,
 		func(e *booking.TicketBooked) *booking.Settled { return &e.Settled }),
-	row[booking.TicketsCanceled]{
+	kind[booking.TicketsCanceled]{
 		name:  "tickets.canceled",
 		apply: on(bookings, booking.Recorder.ApplyCanceled),
 		check: checked((*booking.State).CheckCanceled),
@@ -65,8 +65,8 @@ var bookingKinds = []kind{
 			}
 			s.Outbox.add(at, booking.Cancel, "", sends)
 		},
-	}.kind(),
-	row[booking.TicketsUncompleted]{
+	}.any(),
+	kind[booking.TicketsUncompleted]{
 		name:  "tickets.uncompleted",
 		apply: on(bookings, booking.Recorder.ApplyUncompleted),
 		check: checked((*booking.State).CheckUncompleted),
@@ -76,16 +76,16 @@ var bookingKinds = []kind{
 		feedCount: func(e *booking.TicketsUncompleted) int {
 			return len(e.Tickets)
 		},
-	}.kind(),
-	row[booking.Moved]{
+	}.any(),
+	kind[booking.Moved]{
 		name:  "ticket.moved",
 		apply: on(bookings, booking.Recorder.ApplyMoved),
 		partner: func(s State, e *booking.Moved) ids.ID {
 			return s.PartnerOf(e.To)
 		},
 		feedCount: one[booking.Moved],
-	}.kind(),
-	row[booking.CarrierSet]{
+	}.any(),
+	kind[booking.CarrierSet]{
 		name:  "ticket.carrier",
 		apply: on(bookings, booking.Recorder.ApplyCarrierSet),
 		partner: func(s State, e *booking.CarrierSet) ids.ID {
@@ -97,21 +97,21 @@ var bookingKinds = []kind{
 			}
 			return 0
 		},
-	}.kind(),
-	row[Answered]{
+	}.any(),
+	kind[Answered]{
 		name:  "request.answered",
 		apply: func(*Keeper, time.Time, *Answered) {},
 		partner: func(_ State, e *Answered) ids.ID {
 			return e.Partner
 		},
-	}.kind(),
+	}.any(),
 }
 
 // settledKind is the kind of a line that says that a ticket was paid or booked, after the provider confirmed
 // it or without a provider. Both events have the fields that in returns.
 func settledKind[T any](name string, action booking.Action,
-	apply func(booking.Recorder, time.Time, *T), in func(*T) *booking.Settled) kind {
-	return row[T]{
+	apply func(booking.Recorder, time.Time, *T), in func(*T) *booking.Settled) anyKind {
+	return kind[T]{
 		name:  name,
 		apply: on(bookings, apply),
 		code: func(_ *Codec, l *lineCoder, e *T) {
@@ -127,7 +127,7 @@ func settledKind[T any](name string, action booking.Action,
 		after: func(s *Keeper, at journal.Stamp, e *T) {
 			s.settled(at, in(e), action)
 		},
-	}.kind()
+	}.any()
 }
 
 // settled remembers what else comes of a ticket that was paid or booked.

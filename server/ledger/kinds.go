@@ -19,9 +19,8 @@ import (
 	"waybill/store/journal"
 )
 
-// row is all there is to know of a kind of line whose event is a *T. All fields but name and apply may be
-// nil.
-type row[T any] struct {
+// kind describes the lines whose event is a *T. All fields but name and apply may be nil.
+type kind[T any] struct {
 	// name is the line's type.
 	name string
 	// apply changes the state as the event says.
@@ -32,7 +31,7 @@ type row[T any] struct {
 	// check returns why the event cannot follow the state. It re-checks a decision that was recorded, for
 	// verify.
 	check func(State, time.Time, *T) error
-	// partner returns whose the line is, once it was applied.
+	// partner returns the partner that the line belongs to, once it was applied.
 	partner func(State, *T) ids.ID
 	// feedCount returns how many events of the partner's feed (/v2/events) the line is. Package excerpt reads
 	// them.
@@ -41,9 +40,9 @@ type row[T any] struct {
 	after func(*Keeper, journal.Stamp, *T)
 }
 
-// kind is a row with its event's type erased, so that all rows fit into one table, and with defaults for the
-// fields that were nil.
-type kind struct {
+// anyKind is a kind without the type of its event, so that all kinds fit into one table. The fields that were
+// nil have their defaults.
+type anyKind struct {
 	name  string
 	event reflect.Type // *T
 
@@ -55,13 +54,13 @@ type kind struct {
 	after     func(*Keeper, journal.Stamp, Event)
 }
 
-// kind erases the type of a row's event.
-func (r row[T]) kind() kind {
-	k := kind{
-		name:  r.name,
+// any returns the kind as an entry of the table.
+func (k kind[T]) any() anyKind {
+	x := anyKind{
+		name:  k.name,
 		event: reflect.TypeFor[*T](),
 		apply: func(s *Keeper, now time.Time, e Event) {
-			r.apply(s, now, e.(*T))
+			k.apply(s, now, e.(*T))
 		},
 		code: codePlain,
 		check: func(State, time.Time, Event) error {
@@ -73,44 +72,44 @@ func (r row[T]) kind() kind {
 		feedCount: func(Event) int { return 0 },
 		after:     func(*Keeper, journal.Stamp, Event) {},
 	}
-	if r.code != nil {
-		k.code = func(c *Codec, l *lineCoder, e Event) {
+	if k.code != nil {
+		x.code = func(c *Codec, l *lineCoder, e Event) {
 			l.data.Open("")
-			r.code(c, l, e.(*T))
+			k.code(c, l, e.(*T))
 			l.readBy()
 			l.data.Ignore("personal") // the store's hash of the personal part
 			l.data.Close()
 		}
 	}
-	if r.check != nil {
-		k.check = func(s State, now time.Time, e Event) error {
-			return r.check(s, now, e.(*T))
+	if k.check != nil {
+		x.check = func(s State, now time.Time, e Event) error {
+			return k.check(s, now, e.(*T))
 		}
 	}
-	if r.partner != nil {
-		k.partner = func(s State, e Event) ids.ID {
-			return r.partner(s, e.(*T))
+	if k.partner != nil {
+		x.partner = func(s State, e Event) ids.ID {
+			return k.partner(s, e.(*T))
 		}
 	}
-	if r.feedCount != nil {
-		k.feedCount = func(e Event) int {
-			return r.feedCount(e.(*T))
+	if k.feedCount != nil {
+		x.feedCount = func(e Event) int {
+			return k.feedCount(e.(*T))
 		}
 	}
-	if r.after != nil {
-		k.after = func(s *Keeper, at journal.Stamp, e Event) {
-			r.after(s, at, e.(*T))
+	if k.after != nil {
+		x.after = func(s *Keeper, at journal.Stamp, e Event) {
+			k.after(s, at, e.(*T))
 		}
 	}
-	return k
+	return x
 }
 
-// on adapts the method that applies an event to a part of the state, which in selects, to a row.
+// on makes a kind's apply of a method that applies the event to a part of the state. in selects the part.
 func on[P, T any](in func(*Keeper) P, apply func(P, time.Time, *T)) func(*Keeper, time.Time, *T) {
 	return func(s *Keeper, now time.Time, e *T) { apply(in(s), now, e) }
 }
 
-// checked adapts a method that checks an event against the bookings to a row.
+// checked makes a kind's check of a method that checks the event against the bookings.
 func checked[T any](check func(*booking.State, time.Time, *T) error) func(State, time.Time, *T) error {
 	return func(s State, now time.Time, e *T) error {
 		return check(s.Bookings, now, e)
@@ -129,12 +128,12 @@ func reports(s *Keeper) report.Recorder { return s.reports }
 // one is the feedCount of a line that is one event.
 func one[T any](*T) int { return 1 }
 
-// kinds are all types of lines.
+// kinds is the table: one entry for each kind of line.
 var kinds = slices.Concat(bookingKinds, runKinds, accountKinds, operatingKinds)
 
 // kindOf returns the kind of an event.
-func kindOf(e Event) *kind {
-	i := slices.IndexFunc(kinds, func(k kind) bool {
+func kindOf(e Event) *anyKind {
+	i := slices.IndexFunc(kinds, func(k anyKind) bool {
 		return k.event == reflect.TypeOf(e)
 	})
 	if i < 0 {
@@ -143,9 +142,9 @@ func kindOf(e Event) *kind {
 	return &kinds[i]
 }
 
-// kindNamed returns the kind of a line's type; nil where there is none.
-func kindNamed(name string) *kind {
-	i := slices.IndexFunc(kinds, func(k kind) bool {
+// kindNamed returns the kind of the lines that have a type; nil where there is none.
+func kindNamed(name string) *anyKind {
+	i := slices.IndexFunc(kinds, func(k anyKind) bool {
 		return k.name == name
 	})
 	if i < 0 {

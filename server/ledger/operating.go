@@ -9,69 +9,69 @@ import (
 )
 
 // operatingKinds are the lines of what companies and operators do, and of the messages to passengers.
-var operatingKinds = []kind{
-	row[report.Ordered]{
+var operatingKinds = []anyKind{
+	kind[report.Ordered]{
 		name:  "report.ordered",
 		apply: on(reports, report.Recorder.ApplyOrdered),
-	}.kind(),
-	row[report.Completed]{
+	}.any(),
+	kind[report.Completed]{
 		name:  "report.completed",
 		apply: on(reports, report.Recorder.ApplyCompleted),
-	}.kind(),
-	row[report.Downloaded]{
+	}.any(),
+	kind[report.Downloaded]{
 		name:  "report.downloaded",
 		apply: on(reports, report.Recorder.ApplyDownloaded),
-	}.kind(),
-	row[GeolocationSet]{
+	}.any(),
+	kind[GeolocationSet]{
 		name: "geolocation.set",
 		apply: func(s *Keeper, _ time.Time, e *GeolocationSet) {
 			s.rest.geolocation[e.Object] = e.On
 		},
-	}.kind(),
-	row[TimetableImported]{
+	}.any(),
+	kind[TimetableImported]{
 		name:  "timetable.imported",
 		apply: applyTimetableImported,
-	}.kind(),
-	row[KeysRotated]{
+	}.any(),
+	kind[KeysRotated]{
 		name:  "keys.rotated",
 		apply: func(*Keeper, time.Time, *KeysRotated) {},
-	}.kind(),
-	row[WorldForked]{
+	}.any(),
+	kind[WorldForked]{
 		name: "world.forked",
 		apply: func(s *Keeper, _ time.Time, _ *WorldForked) {
 			s.Outbox.clear()
 		},
-	}.kind(),
-	row[ClockSet]{
+	}.any(),
+	kind[ClockSet]{
 		name:  "clock.set",
 		apply: applyClockSet,
-	}.kind(),
-	row[MessagesSent]{
+	}.any(),
+	kind[MessagesSent]{
 		name:  "outbox.sent",
 		apply: applySent,
-	}.kind(),
-	row[MessageParked]{
+	}.any(),
+	kind[MessageParked]{
 		name:  "outbox.parked",
 		apply: applyParked,
-	}.kind(),
-	row[MessagesRetried]{
+	}.any(),
+	kind[MessagesRetried]{
 		name:  "outbox.retried",
 		apply: applyRetried,
-	}.kind(),
-	row[PersonalErased]{
+	}.any(),
+	kind[PersonalErased]{
 		name:  journal.KindErased,
 		apply: applyPersonalErased,
 		after: func(s *Keeper, at journal.Stamp, e *PersonalErased) {
 			s.feedErased(at, e.Passengers)
 		},
-	}.kind(),
-	row[PassengersForgotten]{
+	}.any(),
+	kind[PassengersForgotten]{
 		name:  "passengers.forgotten",
 		apply: applyForgotten,
 		after: func(s *Keeper, at journal.Stamp, e *PassengersForgotten) {
 			s.feedErased(at, e.Passengers)
 		},
-	}.kind(),
+	}.any(),
 }
 
 // applyTimetableImported puts a timetable in force. A replay has no more than its name.

@@ -12,8 +12,8 @@ import (
 )
 
 // runKinds are the lines of what a carrier does with a run (decision runs.named).
-var runKinds = []kind{
-	row[booking.RunCanceled]{
+var runKinds = []anyKind{
+	kind[booking.RunCanceled]{
 		name: "run.cancelled",
 		apply: changingRun(
 			booking.Recorder.ApplyRunCanceled,
@@ -29,8 +29,8 @@ var runKinds = []kind{
 			}
 			s.Outbox.add(at, booking.WithdrawRun, e.Reason, sends)
 		},
-	}.kind(),
-	row[booking.RunMoved]{
+	}.any(),
+	kind[booking.RunMoved]{
 		name: "run.moved",
 		apply: changingRun(
 			booking.Recorder.ApplyRunMoved,
@@ -45,20 +45,20 @@ var runKinds = []kind{
 			}
 			s.Outbox.add(at, booking.DelayRun, e.Reason, sends)
 		},
-	}.kind(),
-	row[booking.RunRestored]{
+	}.any(),
+	kind[booking.RunRestored]{
 		name:  "run.restored",
 		check: checked((*booking.State).CheckRunRestored),
 		apply: changingRun(
 			booking.Recorder.ApplyRunRestored,
 			func(e *booking.RunRestored) ids.RunName { return e.Run },
 		),
-	}.kind(),
-	row[ManifestRead]{
+	}.any(),
+	kind[ManifestRead]{
 		name:  "manifest.read",
 		apply: func(*Keeper, time.Time, *ManifestRead) {},
 		check: checkManifestRead,
-	}.kind(),
+	}.any(),
 }
 
 // ManifestRead says that somebody has read who travels on a run: an operator, whom the line names, or a user.

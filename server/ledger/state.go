@@ -7,10 +7,10 @@
 // [Keeper]. Package held has the one of a server's state and hands out the State alone, so that no room can
 // change it: the compiler sees to that. A reader of a journal makes a Keeper of its own.
 //
-// All there is to know of a kind of line, which is a type that lines have, stands in one row of a table: its
-// name, how it is coded, how it changes the state, what may precede it, and how many events of a partner's
-// feed it is. To add a kind of line, add a row. Package excerpt reads the events themselves from a line, and
-// package held says how many bytes a line takes at most.
+// Lines of the same type are a kind. Everything that the program knows about a kind stands in one entry of
+// the table [kinds]: the type's name, how a line is coded, how it changes the state, what may precede it, and
+// how many events of a partner's feed it is. A new kind of line is a new entry. Package excerpt reads the
+// events themselves from a line, and package held says how many bytes a line takes at most.
 //
 // [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. Its Model says
 // all of it to those who replay a journal; package held opens a directory with it.
@@ -132,7 +132,7 @@ func (c Clock) At(now time.Time) time.Time {
 	return now.Add(time.Duration(c.OffsetMs) * time.Millisecond)
 }
 
-// Event is one change of the state: a pointer to a type that a row of [kinds] names.
+// Event is one change of the state: a pointer to the type that a kind of line has.
 type Event any
 
 // Entry is one line of the journal, on its way there or read from there.
