@@ -84,9 +84,9 @@ type (
 	TicketPaid struct{ Settled }
 	// TicketBooked says that a ticket was booked.
 	TicketBooked struct{ Settled }
-	// Asked says that the provider is about to be asked to confirm a ticket, which keeps its seat until the
-	// answer.
-	Asked struct {
+	// TicketAsked says that the provider is about to be asked to confirm a ticket. The ticket keeps its seat
+	// until the answer.
+	TicketAsked struct {
 		Settled        // what is asked for
 		Action  Action `json:"action"` // Pay or Book
 		Key     ids.ID `json:"key"`    // the idempotency id
@@ -209,7 +209,7 @@ func (s *State) target(now time.Time, sel Selection, action Action) (orders []Or
 			wrong.Code = WrongState
 			wrong.Reason = "the state of these tickets does not allow to " + action.String() + " them"
 		}
-		if !allowed || o.Ticket.Asked != 0 {
+		if !allowed || o.Ticket.Pending != 0 {
 			wrong.Tickets = append(wrong.Tickets, o.Ticket.ID)
 		}
 	}
@@ -289,12 +289,12 @@ const (
 // asked for, or refused. reason is why an operator answers in the provider's place. The error is ErrNotFound.
 func (s *State) Answer(ticket ids.ID, verdict Verdict, reason string, phones bool) (event any, err error) {
 	b, t := s.AnyTicket(ticket)
-	if t == nil || t.Asked == 0 {
+	if t == nil || t.Pending == 0 {
 		return nil, ErrNotFound
 	}
 	ask := s.asks[ticket]
 	if verdict != Confirm {
-		return &Refused{b.ID, ticket, t.Asked, ask.Request, reason, verdict == Silence}, nil
+		return &Refused{b.ID, ticket, t.Pending, ask.Request, reason, verdict == Silence}, nil
 	}
 	settled := &Settled{
 		Booking: b.ID,
@@ -303,7 +303,7 @@ func (s *State) Answer(ticket ids.ID, verdict Verdict, reason string, phones boo
 		Reason:  reason,
 	}
 	settled.Sends = s.Contacts(ticket, phones)
-	return settled.Event(t.Asked), nil
+	return settled.Event(t.Pending), nil
 }
 
 // Cancel decides to cancel tickets: an event for each of their bookings. Errors: ErrNotFound, *Conflict.
@@ -395,7 +395,7 @@ func (s Recorder) settle(now time.Time, e *Settled, action Action) {
 	t := b.find(e.Ticket)
 	t.Phase, _ = t.next(action, now)
 	t.Carrier = 0
-	t.Asked = 0
+	t.Pending = 0
 	delete(s.asks, t.ID)
 	delete(s.late, t.ID)
 	t.sit(e.Seats, now)
@@ -404,10 +404,10 @@ func (s Recorder) settle(now time.Time, e *Settled, action Action) {
 
 // ApplyAsked marks a ticket as asked about: until the answer it keeps its seat, and nothing else can be done
 // with it.
-func (s Recorder) ApplyAsked(now time.Time, e *Asked) {
+func (s Recorder) ApplyAsked(now time.Time, e *TicketAsked) {
 	b := s.renew(e.Booking, now)
 	t := b.find(e.Ticket)
-	t.Asked = e.Action
+	t.Pending = e.Action
 	s.asks[t.ID] = Ask{e.Key, e.Action, e.Request}
 	t.sit(e.Seats, now)
 	s.put(b)
@@ -417,7 +417,7 @@ func (s Recorder) ApplyAsked(now time.Time, e *Asked) {
 func (s Recorder) ApplyRefused(now time.Time, e *Refused) {
 	b := s.renew(e.Booking, now)
 	t := b.find(e.Ticket)
-	t.Asked = 0
+	t.Pending = 0
 	if !e.Unknown {
 		delete(s.asks, t.ID)
 	}

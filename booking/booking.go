@@ -48,7 +48,7 @@ type Ticket struct {
 	Phase     Phase
 	Carrier   Carrier
 	Was       Phase  // of a Canceled ticket: its phase before
-	Asked     Action // what the provider was asked to confirm and has not answered
+	Pending   Action // what the provider was asked to confirm and has not answered
 	Noticed   bool   // that its payment window was over stands in the journal
 	// Earlier is how many seconds it now leaves before the latest departure that it ever had; see RefundsBy.
 	Earlier int32
@@ -148,7 +148,7 @@ func (t *Ticket) until() int64 {
 	switch {
 	case t.Phase == Canceled || t.Phase == Refunded:
 		return 0
-	case t.Phase == Unpaid && t.Asked == 0:
+	case t.Phase == Unpaid && t.Pending == 0:
 		return t.Created + window.Milliseconds()
 	}
 	return math.MaxInt64

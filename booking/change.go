@@ -97,7 +97,7 @@ func (s *State) withdraws(
 		}
 		x, ok := s.withdrawn(now, o.Booking, t, phones)
 		switch {
-		case t.Asked != 0:
+		case t.Pending != 0:
 			waits++
 		case ok:
 			list = append(list, x)
@@ -145,9 +145,9 @@ func (s *State) CancelAnswered(
 		return nil
 	}
 	after := *t
-	after.Asked = 0
+	after.Pending = 0
 	if verdict == Confirm {
-		after.Phase, _ = t.next(t.Asked, now)
+		after.Phase, _ = t.next(t.Pending, now)
 	}
 	list, _ := s.withdraws(now, c.Run, phones, &after)
 	if list == nil {
@@ -175,7 +175,7 @@ func (t *Ticket) withdrawn() *RunChange {
 func (s *State) Unfinished(now time.Time) (runs []ids.RunName) {
 	for _, c := range s.runChanges {
 		if c.Canceled && slices.ContainsFunc(s.Riders(c.Run), func(o Order) bool {
-			return o.Ticket.live(now) && o.Ticket.Asked == 0
+			return o.Ticket.live(now) && o.Ticket.Pending == 0
 		}) {
 			runs = append(runs, c.Run)
 		}

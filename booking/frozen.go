@@ -127,7 +127,7 @@ func (r *Restoring) Done() {
 
 // isWrong reports whether no program has made a ticket of a snapshot.
 func isWrong(t Ticket) bool {
-	if t.Phase > Refunded || t.Was > Refunded || t.Carrier > Prepaid || t.Asked > Cancel {
+	if t.Phase > Refunded || t.Was > Refunded || t.Carrier > Prepaid || t.Pending > Cancel {
 		return true
 	}
 	return slices.ContainsFunc(t.Itinerary(), func(l Leg) bool {

@@ -256,7 +256,7 @@ func (h *history) settle() {
 		if ask {
 			h.sit(t, e.Seats)
 			t.asked = true
-			h.state.ApplyAsked(h.now, &Asked{*e, action, h.id()})
+			h.state.ApplyAsked(h.now, &TicketAsked{*e, action, h.id()})
 			continue
 		}
 		h.sit(t, e.Seats)

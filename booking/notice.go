@@ -39,7 +39,7 @@ func (s *State) Overdue(now time.Time, first uint32, most int) (list []*TicketsU
 	var late []ids.ID
 	for _, id := range slices.SortedFunc(maps.Keys(s.late), ids.ID.Compare) {
 		_, t := s.AnyTicket(id)
-		if t.Asked == 0 {
+		if t.Pending == 0 {
 			late = append(late, id)
 		}
 		if t.Due().After(now) && t.Due().Before(next) {
@@ -57,7 +57,7 @@ func (s *State) Overdue(now time.Time, first uint32, most int) (list []*TicketsU
 			t := &b.Tickets[i]
 			last := len(list) - 1
 			switch {
-			case !t.overdue(now) || t.Asked != 0 || s.late[t.ID]:
+			case !t.overdue(now) || t.Pending != 0 || s.late[t.ID]:
 			case last >= 0 && list[last].Booking == b.ID && list[last].At.Equal(t.Due()):
 				list[last].Tickets = append(list[last].Tickets, OverdueTicket{t.ID})
 			default:

@@ -65,7 +65,7 @@ func (t *Ticket) appendStanding(b []byte) []byte {
 	if t.Legs[1].Run != nil {
 		first |= hasSecond
 	}
-	second := byte(t.Carrier) | byte(t.Asked)<<3
+	second := byte(t.Carrier) | byte(t.Pending)<<3
 	b = append(b, first, second)
 	return binary.AppendVarint(b, int64(t.Earlier))
 }
@@ -133,7 +133,7 @@ func (u *unpacking) standing(t *Ticket) {
 	t.Was = Phase(standing[0] >> 3 & 7)
 	t.Noticed = standing[0]&hasNoticed != 0
 	t.Carrier = Carrier(standing[1] & 7)
-	t.Asked = Action(standing[1] >> 3 & 7)
+	t.Pending = Action(standing[1] >> 3 & 7)
 	earlier := u.Signed()
 	t.Earlier = int32(earlier)
 	u.Bad = u.Bad || earlier != int64(t.Earlier)

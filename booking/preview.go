@@ -90,7 +90,7 @@ func (x *Outlook) refuse(c *Conflict, now time.Time, tt *schedule.Timetable, act
 		x.ValidUntil = x.seatsFrom(now, tt)
 	}
 	_, allowed := x.next(action, now)
-	if allowed && x.Asked != 0 {
+	if allowed && x.Pending != 0 {
 		x.Code = InProgress
 		x.Reason = awaitsAnswer
 	}

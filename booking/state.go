@@ -132,10 +132,10 @@ func (b *Booking) find(id ids.ID) *Ticket {
 	return nil
 }
 
-// Asked calls f for each ticket whose confirmation the provider has not answered.
-func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
+// EachPending calls f for each ticket whose confirmation the provider has not answered.
+func (s *State) EachPending(f func(*Booking, *Ticket, Ask)) {
 	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ids.ID.Compare) {
-		if b, t := s.AnyTicket(id); t.Asked != 0 {
+		if b, t := s.AnyTicket(id); t.Pending != 0 {
 			f(b, t, s.asks[id])
 		}
 	}
@@ -349,7 +349,7 @@ func (s *State) Move(ticket ids.ID, to *ids.ID, fresh ids.ID) (*Moved, error) {
 	switch {
 	case b == nil:
 		return nil, errNoTicket
-	case t.Asked != 0:
+	case t.Pending != 0:
 		return nil, errors.New("the provider has been asked to confirm the ticket; move it after the answer")
 	case to == nil:
 		return &Moved{ticket, b.ID, fresh, true}, nil

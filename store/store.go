@@ -153,7 +153,7 @@ func (st *Store[S, E]) Created() time.Time {
 
 // Pace returns the pace of a long work beside the store: it leaves the machine to those who view and update.
 func (st *Store[S, E]) Pace() *pace.Pace {
-	return &pace.Pace{Asked: st.Asked}
+	return &pace.Pace{Calls: st.Calls}
 }
 
 // written is called when lines have become durable (live.Durable). It adds their leaves to the tree, and has

@@ -22,17 +22,17 @@ var bookingKinds = []anyKind{
 		},
 		feedCount: one[booking.Created],
 	}.any(),
-	kind[booking.Asked]{
+	kind[booking.TicketAsked]{
 		name:  "ticket.asked",
 		apply: on(bookings, booking.Recorder.ApplyAsked),
 		code:  codeAsked,
-		check: func(s State, now time.Time, e *booking.Asked) error {
+		check: func(s State, now time.Time, e *booking.TicketAsked) error {
 			return s.Bookings.CheckSettled(now, &e.Settled, e.Action)
 		},
-		partner: func(s State, e *booking.Asked) ids.ID {
+		partner: func(s State, e *booking.TicketAsked) ids.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		after: func(s *Keeper, _ journal.Stamp, e *booking.Asked) {
+		after: func(s *Keeper, _ journal.Stamp, e *booking.TicketAsked) {
 			delete(s.KeyedRequests.askedFor, e.Ticket)
 		},
 	}.any(),
@@ -303,7 +303,7 @@ func codeSettled(l *lineCoder, e *booking.Settled) {
 }
 
 // codeAsked codes a ticket that the provider is about to be asked about.
-func codeAsked(_ *Codec, l *lineCoder, e *booking.Asked) {
+func codeAsked(_ *Codec, l *lineCoder, e *booking.TicketAsked) {
 	c := &l.data
 	wire.ID(c, "booking", &e.Booking)
 	wire.ID(c, "ticket", &e.Ticket)

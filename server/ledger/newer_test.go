@@ -47,7 +47,11 @@ func samples(t *testing.T) (directories [][]sample) {
 	run := ids.RunName{Trip: "kl-0530"}
 	by := &By{UID: 1000, User: "olena", Login: "olena"}
 	retry := &Idempotency{Key: "k", Hash: "h"}
-	asked := &booking.Asked{Settled: booking.Settled{Booking: id, Ticket: id}, Action: booking.Pay, Key: id}
+	asked := &booking.TicketAsked{
+		Settled: booking.Settled{Booking: id, Ticket: id},
+		Action:  booking.Pay,
+		Key:     id,
+	}
 	passengers := []ErasedPassenger{{id, id, id}}
 	var lines []sample
 	for _, x := range []Entry{

@@ -95,7 +95,7 @@ func (x *KeyedRequests) note(at journal.Stamp, partner ids.ID, entry Entry) {
 			next.Done = slices.Concat(before.Done, next.Done)
 		}
 	}
-	if asked, ok := entry.Event.(*booking.Asked); ok {
+	if asked, ok := entry.Event.(*booking.TicketAsked); ok {
 		x.askedFor[asked.Ticket] = given
 	}
 	x.put(next)

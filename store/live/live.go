@@ -81,7 +81,7 @@ type Written struct {
 // Value is a value that is open for updates. Its methods may be called from any goroutine.
 type Value[S, E any] struct {
 	cfg      Config[S, E]
-	asked    atomic.Uint64 // views and updates so far
+	calls    atomic.Uint64 // views and updates so far
 	lookedAt bool          // it has no writer; see Look
 
 	mu       sync.Mutex
@@ -178,8 +178,8 @@ func (v *Value[S, E]) Failed() <-chan struct{} {
 	return v.failed
 }
 
-// Asked counts the views and updates so far.
-func (v *Value[S, E]) Asked() uint64 { return v.asked.Load() }
+// Calls counts the views and updates so far.
+func (v *Value[S, E]) Calls() uint64 { return v.calls.Load() }
 
 // View calls read under the lock and returns once all that read saw is durable.
 func (v *Value[S, E]) View(read func(S, time.Time)) error {
@@ -217,7 +217,7 @@ func (v *Value[S, E]) ViewAt(read func(S)) (journal.Head, error) {
 }
 
 func (v *Value[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
-	v.asked.Add(1)
+	v.calls.Add(1)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.usable(); err != nil {

@@ -176,7 +176,7 @@ func (d *deed) ask(st ledger.State, e *booking.Settled) ledger.Entry {
 		Booking: e.Booking,
 		Ticket:  e.Ticket,
 	})
-	ask := &booking.Asked{
+	ask := &booking.TicketAsked{
 		Settled: *e,
 		Action:  d.action,
 		Key:     key,

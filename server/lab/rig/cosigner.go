@@ -27,12 +27,12 @@ type Cosigner struct {
 	name string
 	Key  ed25519.PrivateKey
 
-	Mu    sync.Mutex
-	logs  map[string]string // the vkeys of the logs that it knows, by origin
-	Sizes map[string]uint64
-	Roots map[string][]byte
-	Asked int
-	Olds  []uint64 // how many lines it was said to have signed, each time that it was asked
+	Mu       sync.Mutex
+	logs     map[string]string // the vkeys of the logs that it knows, by origin
+	Sizes    map[string]uint64
+	Roots    map[string][]byte
+	Requests int
+	Olds     []uint64 // how many lines it was said to have signed, each time that it was asked
 	// spoil, unless it is nil, answers instead, and reports that it has.
 	Spoil func(w http.ResponseWriter, r *http.Request) bool
 }
@@ -62,7 +62,7 @@ func (w *Cosigner) Peer() witness.Peer { return witness.Peer{URL: w.URL, Key: w.
 func (w *Cosigner) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
-	w.Asked++
+	w.Requests++
 	if w.Spoil != nil && w.Spoil(rw, r) {
 		return
 	}

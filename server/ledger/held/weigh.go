@@ -35,7 +35,7 @@ func weighEvent(s ledger.State, e ledger.Event, x *ledger.Idempotency) int64 {
 	switch e := e.(type) {
 	case *booking.Created:
 		return weighCreated(e)
-	case *booking.Asked:
+	case *booking.TicketAsked:
 		return escapedLen(e.Reason)
 	case *booking.TicketPaid:
 		return escapedLen(e.Reason)

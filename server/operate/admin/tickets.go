@@ -60,8 +60,8 @@ func (s *Executor) adminTicketAsked(a *Act) (string, error) {
 	}
 	list := []row{}
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
-		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
-			list = append(list, row{t.ID.String(), b.ID.String(), t.Asked.String(), ask.Key.String()})
+		st.Bookings.EachPending(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
+			list = append(list, row{t.ID.String(), b.ID.String(), t.Pending.String(), ask.Key.String()})
 		})
 	})
 	if err != nil || a.JSON() {

@@ -378,7 +378,7 @@ func (b *bundle) addRest(history []byte) error {
 		"Size":      b.signed.Seq,
 		"Time":      b.signed.Time.UTC().Format(time.RFC3339),
 		"Witnesses": witnesses,
-		"Asked":     len(b.signed.known) > 0,
+		"Known":     len(b.signed.known) > 0,
 		"Lines":     bytes.Count(verifyPython, []byte("\n")),
 	})
 	if err != nil {

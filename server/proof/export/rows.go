@@ -152,7 +152,7 @@ func (x rows) booking(b *booking.Booking, now time.Time) {
 		if t.Phase == booking.Refunded {
 			refund = words.Hundredths(t.Refund())
 		}
-		x("tickets", t.ID, b.ID, time.UnixMilli(t.Created), t.Departure(), status, payment, t.Asked,
+		x("tickets", t.ID, b.ID, time.UnixMilli(t.Created), t.Departure(), status, payment, t.Pending,
 			words.Hundredths(t.Price()), string(t.Currency[:]), refund, first, last, email)
 		for k, phone := range phones {
 			x("ticket_phones", t.ID, k+1, phone)

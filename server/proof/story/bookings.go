@@ -18,7 +18,7 @@ func (t teller) booking(event ledger.Event) string {
 	case *booking.Created:
 		return t.created(e)
 	// With a provider a ticket is first asked about; its answer, or nobody's, comes in a line of its own.
-	case *booking.Asked:
+	case *booking.TicketAsked:
 		return t.settled(&e.Settled, "the provider is asked to "+e.Action.String())
 	case *booking.Refused:
 		return t.refused(e)

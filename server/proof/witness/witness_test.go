@@ -136,9 +136,9 @@ func TestWitnessesSign(t *testing.T) {
 			t.Errorf("%d %s; the newest is %s", code, body, newest)
 		}
 	}
-	asked := one.Asked
+	asked := one.Requests
 	s.Ask()
-	if one.Asked != asked {
+	if one.Requests != asked {
 		t.Error("a witness is asked where there are no new lines")
 	}
 	// One is down: what the other signs stands in the note, and the witnessed one stays what it was.

@@ -57,7 +57,7 @@ func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 			settled := booking.Settled{Booking: ids.Of(b.ID), Ticket: second, Seats: []int16{seat}}
 			for _, e := range []ledger.Event{
 				&booking.TicketPaid{Settled: settled}, &booking.TicketBooked{Settled: settled},
-				&booking.Asked{Settled: settled, Action: booking.Pay},
+				&booking.TicketAsked{Settled: settled, Action: booking.Pay},
 			} {
 				err := ledger.Check(st, journal.Stamp{Time: at}, ledger.Entry{Event: e})
 				if (err != nil) != wrong {

@@ -32,9 +32,9 @@ type doubtful struct {
 func (s *Confirmer) FindDoubtful() {
 	var list []*doubtful
 	s.Store.View(func(st ledger.State, _ time.Time) {
-		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
+		st.Bookings.EachPending(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
 			list = append(list, &doubtful{
-				Confirmation: Confirmation{ask.Key.String(), t.Asked, b.ID, t.ID},
+				Confirmation: Confirmation{ask.Key.String(), t.Pending, b.ID, t.ID},
 				pause:        askAgainAfter,
 			})
 		})

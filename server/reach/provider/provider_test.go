@@ -16,7 +16,7 @@ import (
 	"waybill/store/inspect"
 )
 
-// Interface, pay; booking.Asked: a ticket the provider was asked about keeps its seat until the answer,
+// Interface, pay; booking.TicketAsked: a ticket the provider was asked about keeps its seat until the answer,
 // whatever its window.
 func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()

@@ -17,8 +17,8 @@ import (
 // it rests for three, unless nobody has asked for anything since. Without it a snapshot of a million bookings
 // keeps one of two cores for a second, and the slowest requests of that second take several times as long.
 type Pace struct {
-	// Asked counts what others have asked for.
-	Asked func() uint64
+	// Calls counts the calls of others.
+	Calls func() uint64
 
 	writesOnly bool // of work in a process that has stepped back: only what it asks of the disk counts
 
@@ -38,10 +38,10 @@ func (p *Pace) Step() {
 	if worked < stint {
 		return
 	}
-	asked := p.Asked()
+	asked := p.Calls()
 	if asked != p.seen && !p.began.IsZero() {
 		time.Sleep(min(rests*worked, maxRest))
-		asked = p.Asked()
+		asked = p.Calls()
 	}
 	p.seen = asked
 	p.began = time.Now()
@@ -120,7 +120,7 @@ func (f pacedRead) ReadDir(n int) ([]fs.DirEntry, error) {
 func Writes() *Pace {
 	asked := uint64(0)
 	return &Pace{
-		Asked: func() uint64 {
+		Calls: func() uint64 {
 			asked++
 			return asked
 		},
@@ -130,5 +130,5 @@ func Writes() *Pace {
 
 // None returns the pace of work beside which nobody waits.
 func None() *Pace {
-	return &Pace{Asked: func() uint64 { return 0 }}
+	return &Pace{Calls: func() uint64 { return 0 }}
 }

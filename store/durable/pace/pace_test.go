@@ -14,7 +14,7 @@ import (
 func TestAPaceRestsWhileOthersAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := uint64(0)
-		p := &Pace{Asked: func() uint64 { return asked }}
+		p := &Pace{Calls: func() uint64 { return asked }}
 		rested := func() time.Duration {
 			time.Sleep(2 * time.Millisecond) // work
 			began := time.Now()
@@ -47,7 +47,7 @@ func TestAPaceRestsWhileOthersAsk(t *testing.T) {
 func TestARestHasABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := uint64(0)
-		p := &Pace{Asked: func() uint64 {
+		p := &Pace{Calls: func() uint64 {
 			asked++
 			return asked
 		}}
@@ -67,7 +67,7 @@ func TestARestHasABound(t *testing.T) {
 func TestFilesAreWrittenAndReadAtThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := uint64(0)
-		p := &Pace{Asked: func() uint64 {
+		p := &Pace{Calls: func() uint64 {
 			asked++
 			return asked
 		}}
