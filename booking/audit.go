@@ -270,7 +270,7 @@ func (x *audit) ticket(t *Ticket) error {
 	currency := string(t.Currency[:])
 	money := x.Money[currency]
 	x.Money[currency] = [2]int64{money[0] + paid, money[1] + refund}
-	if t.live(x.now) && t.Pending == 0 && t.withdrawn() != nil {
+	if t.live(x.now) && t.Pending == 0 && t.cancellation() != nil {
 		x.Left++
 	}
 	for _, l := range t.Itinerary() {

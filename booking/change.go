@@ -75,27 +75,27 @@ func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run ids.RunName
 		return nil, 0, err
 	}
 	e = &RunCanceled{Run: run, Reason: reason}
-	e.Tickets, waits = s.withdraws(now, run, phones, nil)
+	e.Tickets, waits = s.canceledWith(now, run, phones, nil)
 	if s.Change(run).Canceled && len(e.Tickets) == 0 {
 		return nil, waits, ErrUnchanged
 	}
 	return e, waits, nil
 }
 
-// withdraws returns what becomes of the tickets of a run that is cancelled, and how many wait for the
-// provider's answer. One of them, unless it is nil, is as answered has it.
-func (s *State) withdraws(
+// canceledWith returns the tickets that are cancelled with a run, and how many wait for the provider's answer
+// first. A ticket that was answered just now is passed as it is after the answer; answered may be nil.
+func (s *State) canceledWith(
 	now time.Time,
 	run ids.RunName,
 	phones bool,
 	answered *Ticket,
-) (list []WithdrawnTicket, waits int) {
+) (list []CanceledWithRun, waits int) {
 	for _, o := range s.Riders(run) {
 		t := o.Ticket
 		if answered != nil && answered.ID == t.ID {
 			t = answered
 		}
-		x, ok := s.withdrawn(now, o.Booking, t, phones)
+		x, ok := s.cancelWithRun(now, o.Booking, t, phones)
 		switch {
 		case t.Pending != 0:
 			waits++
@@ -106,18 +106,18 @@ func (s *State) withdraws(
 	return list, waits
 }
 
-// withdrawn returns what becomes of a ticket when its run is cancelled; false where nothing does.
-func (s *State) withdrawn(
+// cancelWithRun returns how a ticket is cancelled with its run; false where its phase does not allow it.
+func (s *State) cancelWithRun(
 	now time.Time,
 	b *Booking,
 	t *Ticket,
 	phones bool,
-) (x WithdrawnTicket, ok bool) {
-	to, ok := t.next(WithdrawRun, now)
+) (x CanceledWithRun, ok bool) {
+	to, ok := t.next(CancelRun, now)
 	if !ok {
 		return x, false
 	}
-	x = WithdrawnTicket{
+	x = CanceledWithRun{
 		Partner: b.Partner,
 		Booking: b.ID,
 		ID:      t.ID,
@@ -140,7 +140,7 @@ func (s *State) CancelAnswered(
 	phones bool,
 ) *RunCanceled {
 	_, t := s.AnyTicket(ticket)
-	c := t.withdrawn()
+	c := t.cancellation()
 	if c == nil {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (s *State) CancelAnswered(
 	if verdict == Confirm {
 		after.Phase, _ = t.next(t.Pending, now)
 	}
-	list, _ := s.withdraws(now, c.Run, phones, &after)
+	list, _ := s.canceledWith(now, c.Run, phones, &after)
 	if list == nil {
 		return nil
 	}
@@ -160,8 +160,8 @@ func (s *State) CancelAnswered(
 	}
 }
 
-// withdrawn returns the cancellation of a run that the ticket is on; nil where none is cancelled.
-func (t *Ticket) withdrawn() *RunChange {
+// cancellation returns the cancellation of a run that the ticket is on; nil where none is cancelled.
+func (t *Ticket) cancellation() *RunChange {
 	for _, l := range t.Itinerary() {
 		if c := l.Run.seats.change; c != nil && c.Canceled {
 			return c

@@ -116,8 +116,8 @@ func (s Recorder) ApplyRunRestored(_ time.Time, e *RunRestored) {
 // CheckRunCanceled reports whether what a line says becomes of the tickets of a run that is cancelled does:
 // of all that live and do not wait for the provider's answer.
 func (s *State) CheckRunCanceled(now time.Time, e *RunCanceled) error {
-	want, _ := s.withdraws(now, e.Run, false, nil)
-	if !slices.EqualFunc(e.Tickets, want, func(x, y WithdrawnTicket) bool {
+	want, _ := s.canceledWith(now, e.Run, false, nil)
+	if !slices.EqualFunc(e.Tickets, want, func(x, y CanceledWithRun) bool {
 		return x.ID == y.ID && x.Booking == y.Booking && x.Partner == y.Partner &&
 			x.Refunded == y.Refunded &&
 			x.Refund == y.Refund

@@ -292,7 +292,7 @@ func (h *history) answer() {
 		follows := h.state.CancelAnswered(h.now, t.id, verdict, false)
 		h.apply(t, e)
 		if follows != nil {
-			h.withdraw(follows)
+			h.cancelRun(follows)
 		}
 	}
 }
@@ -356,7 +356,7 @@ func (h *history) carry() {
 			return
 		}
 		h.must(h.state.CheckRunCanceled(h.now, e))
-		h.withdraw(e)
+		h.cancelRun(e)
 	case 2:
 		e, err := h.state.RestoreRun(h.now, h.tt, run, "")
 		if err != nil {
@@ -369,8 +369,8 @@ func (h *history) carry() {
 	h.use()
 }
 
-// withdraw applies that a run was cancelled, with tickets.
-func (h *history) withdraw(e *RunCanceled) {
+// cancelRun applies that a run was cancelled, with tickets.
+func (h *history) cancelRun(e *RunCanceled) {
 	h.state.ApplyRunCanceled(h.now, e)
 	h.tell("%s is cancelled with %d tickets", e.Run, len(e.Tickets))
 	for _, x := range e.Tickets {

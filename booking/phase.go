@@ -36,8 +36,8 @@ const (
 	Pay Action = iota + 1
 	Book
 	Cancel
-	WithdrawRun // by the carrier
-	DelayRun    // by the carrier
+	CancelRun // by the carrier
+	MoveRun   // by the carrier
 )
 
 var actionNames = []string{"", "pay", "book", "cancel", "run-cancel", "run-move"}
@@ -109,8 +109,8 @@ var transitions = []struct {
 	{[]Phase{Paid}, Cancel, schedule.OwnSource, Refunded},
 	{[]Phase{Paid}, Cancel, "", Canceled},
 	// Decision runs.cancelled: what becomes of the tickets of a run that its carrier cancels.
-	{[]Phase{Unpaid, Booked}, WithdrawRun, "", Canceled},
-	{[]Phase{Paid}, WithdrawRun, "", Refunded},
+	{[]Phase{Unpaid, Booked}, CancelRun, "", Canceled},
+	{[]Phase{Paid}, CancelRun, "", Refunded},
 }
 
 // Next returns the phase that an action leads to for a ticket of a source; false is a conflict.

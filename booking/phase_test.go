@@ -29,7 +29,7 @@ func TestAnActionLeadsWhereTheTableSays(t *testing.T) {
 		"Paid run-cancel":        "Refunded",
 	}
 	for i, from := range phases {
-		for _, action := range []Action{Pay, Book, Cancel, WithdrawRun} {
+		for _, action := range []Action{Pay, Book, Cancel, CancelRun} {
 			for _, source := range []string{schedule.OwnSource, "Elsewhere"} {
 				name := names[i] + " " + action.String()
 				to := cmp.Or(want[name], "a conflict")

@@ -20,10 +20,10 @@ type (
 	RunCanceled struct {
 		Run     ids.RunName       `json:"run"`
 		Reason  string            `json:"reason"`
-		Tickets []WithdrawnTicket `json:"tickets"`
+		Tickets []CanceledWithRun `json:"tickets"`
 	}
-	// WithdrawnTicket is a ticket of a run that was cancelled.
-	WithdrawnTicket struct {
+	// CanceledWithRun is a ticket that was cancelled with its run.
+	CanceledWithRun struct {
 		ID       ids.ID   `json:"id"`
 		Booking  ids.ID   `json:"booking"`
 		Partner  ids.ID   `json:"partner"`

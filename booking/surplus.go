@@ -10,13 +10,13 @@ import (
 	"waybill/schedule"
 )
 
-// Withdrawn returns the runs that are not over at an instant, have passengers, and are no longer in the
-// timetable in force, by day and trip. It needs no lock.
+// Withdrawn returns the runs that have passengers and are no longer in the timetable in force, by day and
+// trip. It leaves out those that are over at an instant, and needs no lock.
 func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []books.Withdrawn) {
 	tickets := map[schedule.RunKey]*books.Withdrawn{}
 	for l := range f.legsAhead(now) {
 		trip, known := tt.TripByID(l.Run.Form.Trip)
-		if known && tt.Scheduled(trip, l.Run.Day) { // what is cancelled is there, and known to be
+		if known && tt.Scheduled(trip, l.Run.Day) { // also where it was cancelled
 			continue
 		}
 		key := l.Run.key()
@@ -55,10 +55,10 @@ func (f Frozen) legsAhead(now time.Time) iter.Seq2[Leg, ids.ID] {
 	}
 }
 
-// withdrawn reports whether the timetable in force no longer has the run.
-func (r *Run) withdrawn(tt *schedule.Timetable) bool {
+// takesPlace reports whether the timetable in force has the run, and the run was not cancelled.
+func (r *Run) takesPlace(tt *schedule.Timetable) bool {
 	trip, known := tt.TripByID(r.Form.Trip)
-	return !known || !tt.RunsOn(trip, r.Day)
+	return known && tt.RunsOn(trip, r.Day)
 }
 
 // A rider is a ticket's leg on a run.

@@ -69,7 +69,7 @@ func (s *Surplus) Sort() {
 	})
 }
 
-// Withdrawn is a run that the timetable in force no longer has, and how many tickets that live there are.
+// Withdrawn is a run that the timetable in force no longer has, with the number of its tickets that live.
 type Withdrawn struct {
 	Run     ids.RunName
 	Tickets int

@@ -27,7 +27,7 @@ var runKinds = []anyKind{
 				s.KeyedRequests.forgetAsked(s.Bookings, t.ID)
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
-			s.Outbox.add(at, booking.WithdrawRun, e.Reason, sends)
+			s.Outbox.add(at, booking.CancelRun, e.Reason, sends)
 		},
 	}.any(),
 	kind[booking.RunMoved]{
@@ -43,7 +43,7 @@ var runKinds = []anyKind{
 				s.feed(t.Partner).add(at, 1)
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
-			s.Outbox.add(at, booking.DelayRun, e.Reason, sends)
+			s.Outbox.add(at, booking.MoveRun, e.Reason, sends)
 		},
 	}.any(),
 	kind[booking.RunRestored]{

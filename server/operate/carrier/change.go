@@ -129,7 +129,7 @@ func tellCanceled(st ledger.State, e *booking.RunCanceled) string {
 	}
 	return said.String() + tellSends(
 		e.Tickets,
-		func(x booking.WithdrawnTicket) []string { return x.Sends },
+		func(x booking.CanceledWithRun) []string { return x.Sends },
 	)
 }
 

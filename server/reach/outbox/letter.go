@@ -64,7 +64,7 @@ func (s *Relay) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.Ti
 // print, and an entry for a calendar. An e-mail about a moved departure carries them again.
 func (s *Relay) papers(m *ledger.Message, b *booking.Booking, t *booking.Ticket) ([]outbound.Attachment,
 	error) {
-	if t.Phase != booking.Paid || m.Action != booking.Pay && m.Action != booking.DelayRun {
+	if t.Phase != booking.Paid || m.Action != booking.Pay && m.Action != booking.MoveRun {
 		return nil, nil
 	}
 	var page, calendar bytes.Buffer
@@ -176,7 +176,7 @@ func (s *Relay) newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket
 
 // gone reports whether the news is that the ticket is no longer good.
 func (n *news) gone() bool {
-	return n.action == booking.Cancel || n.action == booking.WithdrawRun
+	return n.action == booking.Cancel || n.action == booking.CancelRun
 }
 
 // done returns the word for what was done with the ticket.
@@ -204,7 +204,7 @@ func (n *news) way(w *wording) string {
 func (n *news) leaves(w *wording) string {
 	first := &n.legs[0]
 	said := localTime(first.Run.Dep(first.From), first, first.From)
-	if n.action != booking.DelayRun {
+	if n.action != booking.MoveRun {
 		return said
 	}
 	for i := range n.legs[1:] {
@@ -227,9 +227,9 @@ func localTime(at time.Time, l *booking.Leg, position int16) string {
 func (n *news) subject() string {
 	said := n.way(&english) + ", " + n.leaves(&english)
 	switch n.action {
-	case booking.DelayRun:
+	case booking.MoveRun:
 		return english.newTime + " / " + ukrainian.newTime + ": " + said
-	case booking.WithdrawRun:
+	case booking.CancelRun:
 		said = english.notRun + " / " + ukrainian.notRun + ": " + said
 		if n.ticket.Phase == booking.Refunded {
 			said += ". " + english.refund + " / " + ukrainian.refund + ": " + n.money(n.ticket.Refund())
@@ -244,9 +244,9 @@ func (n *news) text() string {
 	in := func(w *wording) string {
 		what := w.ticketID + " " + n.done(w)
 		switch n.action {
-		case booking.DelayRun:
+		case booking.MoveRun:
 			what = w.newTime
-		case booking.WithdrawRun:
+		case booking.CancelRun:
 			what = w.notRun
 		}
 		said := fmt.Sprintf("%s: %s, %s", what, n.way(w), n.leaves(w))
@@ -298,16 +298,16 @@ func (n *news) half(w *wording) string {
 	name, surname, _, _ := n.ticket.Passenger.Fields()
 	what := w.ticket + " " + n.done(w)
 	switch n.action {
-	case booking.DelayRun:
+	case booking.MoveRun:
 		what = w.timeless
-	case booking.WithdrawRun:
+	case booking.CancelRun:
 		what = strings.ToLower(w.notRun) + "; " + what
 	}
 	fmt.Fprintf(&b, "%s %s, %s.\n", words.Tidy(name), words.Tidy(surname), what)
 	switch n.action {
-	case booking.WithdrawRun:
+	case booking.CancelRun:
 		b.WriteString(w.runCanceled + n.why(w) + "\n")
-	case booking.DelayRun:
+	case booking.MoveRun:
 		b.WriteString(w.moved + n.why(w) + "\n")
 	}
 	b.WriteString("\n")

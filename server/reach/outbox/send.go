@@ -216,7 +216,7 @@ func overtaken(m *ledger.Message, t *booking.Ticket) bool {
 		return t.Phase != booking.Booked
 	case booking.Pay:
 		return t.Phase != booking.Paid
-	case booking.DelayRun:
+	case booking.MoveRun:
 		return t.Phase == booking.Canceled || t.Phase == booking.Refunded
 	}
 	return false
