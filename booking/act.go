@@ -68,8 +68,8 @@ type (
 		ID    ids.ID
 		Seats []int16
 	}
-	// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are only given when it
-	// is revived.
+	// Settled says with what a ticket is paid or booked, or will be. It has Seats, by leg, only where the
+	// ticket is revived.
 	Settled struct {
 		Booking ids.ID  `json:"booking"`
 		Ticket  ids.ID  `json:"ticket"`

@@ -199,7 +199,7 @@ func Open(cfg Config) (*Server, error) {
 	}
 	s.Base, s.stop = context.WithCancel(context.Background())
 	s.Draining, s.drain = context.WithCancel(s.Base)
-	if err := s.settleIn(start); err != nil {
+	if err := s.load(start); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if cfg.Forked != nil {
@@ -284,8 +284,8 @@ func (s *Server) takeUp() error {
 	return s.loadTimetable()
 }
 
-// settleIn takes up what the journal says, and loads or makes what lies beside it.
-func (s *Server) settleIn(start time.Time) error {
+// load takes up what the journal says, and loads or makes what lies beside it.
+func (s *Server) load(start time.Time) error {
 	if s.options.Lab != nil && !s.options.Verb {
 		if err := s.options.Lab.StartClock(start); err != nil {
 			return err

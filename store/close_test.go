@@ -31,9 +31,9 @@ func TestClose(t *testing.T) {
 		}
 		before := files(t, dir)
 		_, uerr := st.Update(func(*sum, time.Time) ([]add, error) { return []add{{N: 1}}, nil }, nil)
-		settled, gerr := st.Glance(func(*sum, time.Time) { t.Error("read after Close") })
-		if err := settled(); err != nil {
-			t.Error("nothing was seen, so nothing is to settle: ", err)
+		wait, gerr := st.Glance(func(*sum, time.Time) { t.Error("read after Close") })
+		if err := wait(); err != nil {
+			t.Error("nothing was seen, so there is nothing to wait for: ", err)
 		}
 		for name, err := range map[string]error{
 			"Update": uerr, "Glance": gerr, "Snapshot": st.Snapshot(), "Close": st.Close(),

@@ -189,7 +189,7 @@ func (l *life) read() {
 		synctest.Wait() // it has got as far as it may before the journal is written
 	}
 	var items []item
-	settled, err := st.Glance(func(s *sum, _ time.Time) { items = s.items })
+	wait, err := st.Glance(func(s *sum, _ time.Time) { items = s.items })
 	if err != nil {
 		return
 	}
@@ -198,7 +198,7 @@ func (l *life) read() {
 		return
 	}
 	l.readers.Go(func() {
-		if settled() == nil {
+		if wait() == nil {
 			l.shown(items)
 		}
 	})

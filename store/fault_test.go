@@ -179,11 +179,11 @@ func TestAllWhoWaitAreTold(t *testing.T) {
 			_, err := st.Update(func(*sum, time.Time) ([]add, error) { return nil, errors.New("no") }, nil)
 			return err
 		})
-		settled, err := st.Glance(func(*sum, time.Time) {})
+		wait, err := st.Glance(func(*sum, time.Time) {})
 		if err != nil {
 			t.Error(err)
 		}
-		start("settled", settled)
+		start("glance", wait)
 		start("Close", st.Close)
 		if n := told.Load(); n > 0 {
 			t.Errorf("%d were answered before the sync", n)

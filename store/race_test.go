@@ -92,9 +92,9 @@ func readUntil(t *testing.T, st *sumStore, way int, done <-chan struct{}) {
 		case 0:
 			err = st.View(read)
 		case 1:
-			var settled func() error
-			settled, err = st.Glance(read)
-			err = errors.Join(err, settled())
+			var wait func() error
+			wait, err = st.Glance(read)
+			err = errors.Join(err, wait())
 		case 2:
 			err = st.Snapshot()
 		}

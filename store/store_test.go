@@ -205,8 +205,8 @@ func sameFiles(t testing.TB, before, after map[string]string) bool {
 	return same
 }
 
-// TestNothingShownBeforeDurable: a view, a refusal and a settled Glance wait for
-// the sync of what they saw; Glance itself does not.
+// TestNothingShownBeforeDurable: a view, a refusal and the function that Glance returns wait for the sync of
+// what they saw; Glance itself does not.
 func TestNothingShownBeforeDurable(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -250,18 +250,18 @@ func TestNothingShownBeforeDurable(t *testing.T) {
 			_, err := st.Update(func(*sum, time.Time) ([]add, error) { return nil, no }, nil)
 			return err
 		})
-		settled, err := st.Glance(read)
+		wait, err := st.Glance(read)
 		if err != nil {
 			t.Fatal(err)
 		}
-		start("settled", settled)
+		start("glance", wait)
 		if len(done) > 0 {
 			t.Errorf("answered before the sync: %q", done)
 		}
 		close(hold)
 		synctest.Wait()
 		slices.Sort(done)
-		want := []string{"refusal no", "settled <nil>", "update <nil>", "view <nil>"}
+		want := []string{"glance <nil>", "refusal no", "update <nil>", "view <nil>"}
 		if !slices.Equal(done, want) {
 			t.Errorf("answered %q, want %q", done, want)
 		}

@@ -162,7 +162,7 @@ func newOracle(t testing.TB, feed fs.FS) *oracle {
 		}
 	}
 	for _, x := range o.trips {
-		x.settle(o)
+		x.finish(o)
 	}
 	return o
 }
@@ -219,8 +219,8 @@ func (o *oracle) readDates(t testing.TB, feed fs.FS) {
 	}
 }
 
-// settle puts calls in order, fills in what is blank and names the route.
-func (x *oracleTrip) settle(o *oracle) {
+// finish puts calls in order, fills in what is blank and names the route.
+func (x *oracleTrip) finish(o *oracle) {
 	slices.SortFunc(x.calls, func(a, b oracleCall) int { return a.seq - b.seq })
 	given := slices.Clone(x.calls)
 	for i := range x.calls {

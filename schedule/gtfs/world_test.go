@@ -416,7 +416,7 @@ func padded(f files) files {
 	return f.each(func(text string) string { return strings.ReplaceAll(text, "\n", "\t\r\n") })
 }
 
-// decisions returns what an import of a feed says that it settled.
+// decisions returns what an import of a feed says that it decided.
 func decisions(t *testing.T, f files) (list []string) {
 	t.Helper()
 	read, _, err := gtfs.Read(f.fs(), gtfs.Options{Skip: func(string, int, string) {}})

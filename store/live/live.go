@@ -187,12 +187,12 @@ func (v *Value[S, E]) View(read func(S, time.Time)) error {
 	return cmp.Or(err, wait.wait())
 }
 
-// Glance calls read under the lock like View but does not wait; settled does. It is for what comes before a
-// View or Update of the same request, which waits for all of it, and for what is not shown unless settled was
-// called.
-func (v *Value[S, E]) Glance(read func(S, time.Time)) (settled func() error, err error) {
-	wait, err := v.view(read)
-	return wait.wait, err
+// Glance calls read under the lock like View, and does not wait: wait does. A request may glance before its
+// View or Update, which waits for everything that the request saw. Nothing else that read saw may be shown
+// before wait has returned.
+func (v *Value[S, E]) Glance(read func(S, time.Time)) (wait func() error, err error) {
+	seen, err := v.view(read)
+	return seen.wait, err
 }
 
 // ViewAt is View without an instant. It returns the last line that read saw, once that line is durable.

@@ -22,7 +22,7 @@ POST /v2/reports/company/orders {"startDate":"2026-11-20T00:00:00Z","endDate":"2
     202
     data.report.status == "Queued"
     report = data.report.id
-settle`
+rest`
 
 // Decision reports.links: not Completed yet is 409. A report that cannot be written is a warning, and tried
 // again.
@@ -45,7 +45,7 @@ GET /v2/reports/company/orders/$report/download
 		o.Fail.Store(false)
 		o.Steps(`
 wait 1m
-settle
+rest
 GET /v2/reports/company/orders/$report/download
     200`)
 		if n := o.Completions(); n != 1 {
@@ -81,7 +81,7 @@ func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
 			}
 			o.Fail.Store(false)
 			o.Reopen()
-			o.Steps("settle\n" + `
+			o.Steps("rest\n" + `
 GET /v2/reports/company/orders/$report/download
     200
     url = data.url
@@ -126,7 +126,7 @@ func TestFilesGoWhenTheirReportsExpire(t *testing.T) {
 		o.Steps(orderReport + `
 wait 10m` + strings.ReplaceAll(orderReport, "report = ", "second = ") + `
 wait 167h50m
-settle
+rest
 list reports
     $out == $second.csv`)
 		o.Finish()

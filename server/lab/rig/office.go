@@ -144,7 +144,7 @@ POST /v2/auth/refresh
     200
 POST /v2/reports/company/orders {"startDate":"2026-11-20T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}
     202
-settle
+rest
 admin run-move trip=kl-0700 date=2026-11-30 minutes=10 reason=snow
 PATCH /v2/geolocation/fms-objects/fms-zor-02 {"isGeolocation":true}
     200

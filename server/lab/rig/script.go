@@ -46,7 +46,7 @@ import (
 //	timetable FILE OLD => NEW the demo feed, with a text of one of its files replaced, comes into force
 //	meanwhile METHOD PATH [BODY]  a request whose answer is not waited for
 //	browser NAME [like NAME]  who calls from here on, with cookies, at first those of another; or nobody
-//	settle                    lets the background come to rest
+//	rest                      lets the background come to rest
 //	list DIR                  $out is the names of its files
 //	holds TEXT [NAME…]        the files that have the text; a name with / at its end is any there
 //	admin OP [key=value]…     an admin operation; $out is what it prints; admin! expects an error
@@ -173,7 +173,7 @@ func (p *Player) Play(line string) {
 	case "browser":
 		name, other, _ := strings.Cut(rest, " like ")
 		p.browser, p.Cookies[name] = name, append(slices.Clip(p.Cookies[name]), p.Cookies[other]...)
-	case "settle":
+	case "rest":
 		synctest.Wait()
 	case "list":
 		names, err := durable.Dir(p.dir).List(rest)

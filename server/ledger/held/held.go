@@ -90,8 +90,8 @@ func (s *Store) View(read func(ledger.State, time.Time)) error {
 	})
 }
 
-// Glance calls read under the lock like View but does not wait; settled does, see store.Glance.
-func (s *Store) Glance(read func(ledger.State, time.Time)) (settled func() error, err error) {
+// Glance calls read under the lock like View but does not wait; wait does, see store.Glance.
+func (s *Store) Glance(read func(ledger.State, time.Time)) (wait func() error, err error) {
 	return s.keeping.Glance(func(k *ledger.Keeper, now time.Time) {
 		read(k.State, now)
 	})

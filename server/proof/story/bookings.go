@@ -19,13 +19,13 @@ func (t teller) booking(event ledger.Event) string {
 		return t.created(e)
 	// With a provider a ticket is first asked about; its answer, or nobody's, comes in a line of its own.
 	case *booking.TicketAsked:
-		return t.settled(&e.Settled, "the provider is asked to "+e.Action.String())
+		return t.outcome(&e.Settled, "the provider is asked to "+e.Action.String())
 	case *booking.Refused:
 		return t.refused(e)
 	case *booking.TicketPaid:
-		return t.settled(&e.Settled, "paid")
+		return t.outcome(&e.Settled, "paid")
 	case *booking.TicketBooked:
-		return t.settled(&e.Settled, "booked")
+		return t.outcome(&e.Settled, "booked")
 	case *booking.TicketsCanceled:
 		return t.partner(t.PartnerOf(e.Booking)) + " cancels: " + t.canceled(e)
 	// Time did it; the line only notes that it was so.
@@ -107,8 +107,8 @@ func Later(minutes int) string {
 	return "as its timetable says"
 }
 
-// settled says what was done with a ticket, and how it stands since.
-func (t teller) settled(e *booking.Settled, what string) string {
+// outcome says what was done with a ticket, and how it stands since.
+func (t teller) outcome(e *booking.Settled, what string) string {
 	b, _ := t.Bookings.AnyTicket(e.Ticket)
 	if e.Seats != nil {
 		what += " with a seat anew"
@@ -136,7 +136,7 @@ func (t teller) refused(e *booking.Refused) string {
 		Request: e.Request,
 		Reason:  e.Reason,
 	}
-	return t.settled(refused, what+e.Action.String())
+	return t.outcome(refused, what+e.Action.String())
 }
 
 // created says who booked what, from where to where, on which seats. Names are not told: the log is read by
