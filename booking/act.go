@@ -108,7 +108,7 @@ type (
 		Request string           `json:"request"`
 		Tickets []CanceledTicket `json:"tickets"`
 	}
-	// TicketsUncompleted notes that the payment window of tickets was over at an instant, once for each. It
+	// TicketsUncompleted records that the payment window of tickets was over at an instant, once for each. It
 	// decides nothing: they were Uncompleted before it was written.
 	TicketsUncompleted struct {
 		Booking ids.ID          `json:"booking"`
@@ -350,7 +350,7 @@ func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	}
 }
 
-// share notes on each leg what came back of it. What a line says in all counts.
+// share divides the refund among the legs. Its sum is the refund that the line says.
 func (c *CanceledTicket) share(t *Ticket) {
 	legs := t.Legs[:len(t.Itinerary())]
 	rest := c.Refund

@@ -92,7 +92,7 @@ func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 	return nil
 }
 
-// CheckUncompleted reports whether tickets may be noted to be Uncompleted.
+// CheckUncompleted reports whether tickets may be recorded as Uncompleted.
 func (s *State) CheckUncompleted(now time.Time, e *TicketsUncompleted) error {
 	for _, x := range e.Tickets {
 		_, t := s.AnyTicket(x.ID)

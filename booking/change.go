@@ -279,8 +279,8 @@ func (s *State) bookingsOf(key schedule.RunKey) []uint32 {
 	return nil
 }
 
-// note notes that a booking has a ticket on the run.
-func (s *seats) note(number uint32) {
+// addBooking records that a booking has a ticket on the run.
+func (s *seats) addBooking(number uint32) {
 	if n := len(s.bookings); n == 0 || s.bookings[n-1] < number {
 		s.bookings = append(s.bookings, number) // a new one, as almost always
 		return
@@ -291,7 +291,7 @@ func (s *seats) note(number uint32) {
 	}
 }
 
-// leave notes that a ticket is no longer in a booking, which may have others on the same runs.
+// leave records that a ticket is no longer in a booking, which may have others on the same runs.
 func (b *Booking) leave(t *Ticket) {
 	for _, l := range t.Itinerary() {
 		seats := l.Run.seats

@@ -185,7 +185,7 @@ func (s Recorder) keepNew(b *Booking, text string, now time.Time) {
 		s.keepLate(b, t)
 		for _, l := range t.Itinerary() {
 			l.Run.seats.Add(l.hold(t.ID, t.until()), now.UnixMilli())
-			l.Run.seats.note(b.number)
+			l.Run.seats.addBooking(b.number)
 		}
 	}
 }
@@ -381,7 +381,7 @@ func (s Recorder) ApplyMoved(now time.Time, e *Moved) {
 	to.Tickets = append(to.Tickets, t)
 	from.leave(&t)
 	for _, l := range t.Itinerary() {
-		l.Run.seats.note(to.number)
+		l.Run.seats.addBooking(to.number)
 	}
 	s.relist(fromWas, from)
 	s.relist(toWas, to)

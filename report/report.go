@@ -194,7 +194,7 @@ func (s Recorder) unshelve(i int) {
 	s.done[company] = slices.DeleteFunc(s.done[company], func(other int) bool { return other == i })
 }
 
-// queue notes that a report's file is to be written, or is.
+// queue counts a report among those whose files are to be written, or no longer.
 func (s Recorder) queue(i int, on bool) {
 	if s.queued[i] == on {
 		return

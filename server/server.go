@@ -168,7 +168,7 @@ func newServer(cfg Config, shared web.Config) *Server {
 
 // clockMoved brings about what is due once the test clock was moved.
 func (s *Server) clockMoved() error {
-	_, err := s.partner.NoteOverdue()
+	_, err := s.partner.RecordOverdue()
 	return errors.Join(err, s.company.RemoveReports(), s.outbox.RemoveOldLetters())
 }
 

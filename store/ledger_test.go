@@ -10,7 +10,7 @@ import (
 )
 
 // ledger is what the outside world knows of a store, over all its restarts and crashes: what was handed in,
-// and what of it was acknowledged or shown to someone. It notes what the store does against that.
+// and what of it was acknowledged or shown to someone. It records what the store does against that.
 type ledger struct {
 	mu      sync.Mutex
 	handed  []handed // in order; what a start shows to be gone, and might be, is dropped
@@ -51,7 +51,7 @@ func (l *ledger) now(*sum) time.Time {
 	return epoch.Add(time.Duration(l.ms) * time.Millisecond)
 }
 
-// wrong notes what must not be. The lock is held.
+// wrong records what must not be. The lock is held.
 func (l *ledger) wrong(format string, args ...any) {
 	l.against = append(l.against, fmt.Sprintf(format, args...))
 }

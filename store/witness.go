@@ -10,7 +10,7 @@ import (
 // Witnesses are others who sign what they have seen: that the directory's history has only grown. The caller
 // asks them; the store keeps what they have signed.
 
-// KeepWitnesses notes who the witnesses are, for those who read the directory. It proves nothing.
+// KeepWitnesses records the witnesses, for those that read the directory. It proves nothing.
 func (st *Store[S, E]) KeepWitnesses(keys []note.Key) error {
 	return signing.KeepWitnesses(st.cfg.FS, keys)
 }

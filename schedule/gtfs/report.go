@@ -32,41 +32,41 @@ const maxNamed = 20 // that a line of the report names; the others are counted
 
 // Remarks returns what else an operator should know before the timetable is in force, a line each.
 func (f *Feed) Remarks() (list []string) {
-	note := func(format string, args ...any) {
+	remark := func(format string, args ...any) {
 		list = append(list, fmt.Sprintf(format, args...))
 	}
 	if first, last, ok := f.period(); ok {
-		note("service from %s to %s", first, last)
+		remark("service from %s to %s", first, last)
 	} else {
-		note("no service has a day: nothing will be sold")
+		remark("no service has a day: nothing will be sold")
 	}
 	list = append(list, f.Apart()...)
 	if names := f.largeAreas(); len(names) > 0 {
-		note("areas with several stops, of which a run is listed once for each pair of stops where one boards "+
+		remark("areas with several stops, of which a run is listed once for each pair of stops where one boards "+
 			"and alights, or, where those are more than %d, once only: %s", journey.MaxPairs, sample(names))
 	}
 	for _, rate := range f.out.FarePerKm {
-		note("rides that no fare matches are priced by distance, in %s", rate.Currency)
+		remark("rides that no fare matches are priced by distance, in %s", rate.Currency)
 	}
 	if n := f.norefund(); n > 0 {
-		note("routes without a refund rule, of whose tickets nothing comes back after the first "+
+		remark("routes without a refund rule, of whose tickets nothing comes back after the first "+
 			"20 minutes: %d of %d", n, len(f.out.Routes))
 	}
 	if currencies := f.currencies(); len(currencies) > 0 {
-		note("currencies: %s; the public schedule asks for UAH, PLN, CZK, EUR and USD, partners for any",
+		remark("currencies: %s; the public schedule asks for UAH, PLN, CZK, EUR and USD, partners for any",
 			strings.Join(currencies, ", "))
 	}
 	if n := f.unpriced(); n > 0 {
-		note("routes without any fare, which are not sold; -fare-per-km prices them by distance: %d of %d",
+		remark("routes without any fare, which are not sold; -fare-per-km prices them by distance: %d of %d",
 			n, len(f.out.Routes))
 	}
 	for _, family := range ignoredFamilies {
 		if names := f.present(family.files); len(names) > 0 {
-			note("ignored: %s (%s)", strings.Join(names, ", "), family.name)
+			remark("ignored: %s (%s)", strings.Join(names, ", "), family.name)
 		}
 	}
 	if names := f.unknownFiles(); len(names) > 0 {
-		note("ignored: %s (not used by Waybill)", sample(names))
+		remark("ignored: %s (not used by Waybill)", sample(names))
 	}
 	return list
 }

@@ -112,8 +112,8 @@ func (c *call) verify() (int, error) {
 		words.Counted(found.Lines, "line"), words.Counted(found.Files, "file"),
 		words.Counted(found.Snapshots, "snapshot"), words.Counted(found.Checkpoints, "checkpoint"),
 		found.Hash)
-	for _, note := range v.Notes {
-		fmt.Fprintln(c.Stdout, note)
+	for _, remark := range v.Remarks {
+		fmt.Fprintln(c.Stdout, remark)
 	}
 	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", found.Time, found.Books)
 	for _, line := range found.Surplus {

@@ -329,8 +329,8 @@ func parseAction(text string) (booking.Action, bool) {
 	return a, err == nil
 }
 
-// Unnoticed returns the notice that the payment window of a ticket is over, where that was not noted yet. It
-// precedes any other line about the ticket.
+// Unnoticed returns the notice that the payment window of a ticket is over, where the journal does not have
+// it yet. It precedes any other line about the ticket.
 func (s State) Unnoticed(now time.Time, ticket ids.ID) []Entry {
 	return Entries(s.Bookings.Unnoticed(now, []ids.ID{ticket})...)
 }

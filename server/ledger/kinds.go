@@ -162,7 +162,7 @@ func (s *Keeper) Apply(at journal.Stamp, x Entry) {
 		s.feed(k.partner(s.State, x.Event)).add(at, n)
 	}
 	if x.Idempotency != nil {
-		s.KeyedRequests.note(at, k.partner(s.State, x.Event), x)
+		s.KeyedRequests.record(at, k.partner(s.State, x.Event), x)
 	}
 }
 

@@ -76,8 +76,8 @@ func (x *KeyedRequests) forgetAsked(sold *booking.State, ticket ids.ID) {
 	}
 }
 
-// note remembers what an entry says of a request of a partner's.
-func (x *KeyedRequests) note(at journal.Stamp, partner ids.ID, entry Entry) {
+// record remembers what an entry says about a request of a partner.
+func (x *KeyedRequests) record(at journal.Stamp, partner ids.ID, entry Entry) {
 	x.answeredByAge = x.expire(x.answeredByAge, at.Time)
 	x.openByAge = x.expire(x.openByAge, at.Time)
 	given := entry.Idempotency

@@ -34,7 +34,7 @@ func TestARequestHasDoneItsOwnTicketsOnly(t *testing.T) {
 		{paidUnder(3, "second"), []ids.ID{{3}}},
 		{paidUnder(4, "second"), []ids.ID{{3}, {4}}},
 	} {
-		requests.note(journal.Stamp{Seq: uint64(i + 1), Time: now}, partner, c.entry)
+		requests.record(journal.Stamp{Seq: uint64(i + 1), Time: now}, partner, c.entry)
 		found := requests.Find(RequestKey{partner, "k"}, now)
 		if found == nil || !slices.Equal(found.Done, c.done) {
 			t.Errorf("line %d: %+v, want the tickets %v", i+1, found, c.done)

@@ -343,7 +343,7 @@ func (f *frozen) askRows() (list []*askRow) {
 	return list
 }
 
-// ask notes what a provider is asked.
+// ask records what a provider is asked.
 func (t *thawing) ask(x *askRow) {
 	t.asks = append(t.asks, x)
 }

@@ -251,7 +251,7 @@ func (r *Row) OptionalID(column string) string {
 	return r.Unique(column)
 }
 
-// Became notes what the row was made into, for rows of later files that name it.
+// Became records what the row was made into, for rows of later files that name it.
 func (r *Row) Became(i int32) {
 	r.files.IDs[r.File][r.Key] = i
 }

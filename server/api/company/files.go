@@ -109,21 +109,21 @@ func sizeOf(fsys durable.FS, name string) (int64, error) {
 	return bytes, errors.Join(err, f.Close())
 }
 
-// written notes that a report's file is there, with so many bytes.
+// written records that a report's file is there, with so many bytes.
 func (f *reportFiles) written(x *report.Report, bytes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.put(x, bytes)
 }
 
-// put notes a file in place of the report's former one. The lock is held.
+// put puts a file in place of the report's former one. The lock is held.
 func (f *reportFiles) put(x *report.Report, bytes int64) {
 	f.drop(x.ID)
 	f.files[x.ID] = reportFile{x.Company, bytes}
 	f.bytes[x.Company] += bytes
 }
 
-// removed notes that a report's file is gone.
+// removed records that a report's file is gone.
 func (f *reportFiles) removed(id ids.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,7 +167,7 @@ func (f *reportFiles) fits(id ids.ID, room int64) bool {
 	return room == noLimit || room > 0 && (!tried || room > lacking)
 }
 
-// lacks notes that so much room was too little for a report's file.
+// lacks records that so much room was too little for a report's file.
 func (f *reportFiles) lacks(id ids.ID, room int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

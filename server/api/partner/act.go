@@ -166,7 +166,7 @@ func (d *deed) decideCancel(st ledger.State, now time.Time) ([]ledger.Entry, err
 	return entries, nil
 }
 
-// ask returns the line that marks a ticket as asked, and notes what the provider is to be asked.
+// ask returns the line that marks a ticket as pending, and records the question for the provider.
 func (d *deed) ask(st ledger.State, e *booking.Settled) ledger.Entry {
 	// The same question has the same key, also after a crash: the provider knows it again.
 	key := st.Bookings.AskKey(e.Ticket, d.action, d.NewID())

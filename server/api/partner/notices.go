@@ -12,8 +12,8 @@ const (
 	noticeRest = 200 * time.Millisecond // between looks, so that notices share syncs
 )
 
-// NoteOverdue journals notices of the payment windows that are over, and returns when to look again.
-func (s *Seller) NoteOverdue() (wait time.Duration, err error) {
+// RecordOverdue journals notices of the payment windows that are over, and returns when to look again.
+func (s *Seller) RecordOverdue() (wait time.Duration, err error) {
 	for {
 		_, err = s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 			list, rest, next := st.Bookings.Overdue(now, s.noticed.Load(), notices)
@@ -28,12 +28,12 @@ func (s *Seller) NoteOverdue() (wait time.Duration, err error) {
 	}
 }
 
-// RunNotices calls NoteOverdue while the server runs. After an error, such as a full disk, it tries again.
+// RunNotices calls RecordOverdue while the server runs. After an error, such as a full disk, it tries again.
 func (s *Seller) RunNotices() {
 	for s.Base.Err() == nil {
 		wait := time.Hour
 		if !s.Still.Load() {
-			next, err := s.NoteOverdue()
+			next, err := s.RecordOverdue()
 			if err != nil {
 				next = time.Second
 			}
@@ -42,7 +42,7 @@ func (s *Seller) RunNotices() {
 		select {
 		case <-s.Base.Done():
 		case done := <-s.notices:
-			_, err := s.NoteOverdue()
+			_, err := s.RecordOverdue()
 			done <- err
 		case <-s.ClockMoved:
 		case <-time.After(wait):

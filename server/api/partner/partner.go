@@ -23,7 +23,7 @@ type Seller struct {
 	underWay sync.Map    // hashes of the requests with keys that are being answered, by ledger.RequestKey
 	Polls    Polls
 	notices  web.Loop
-	noticed  atomic.Uint32 // the first booking whose payment window may still have to be noted as over
+	noticed  atomic.Uint32 // the first booking whose payment window may still have to be recorded as over
 
 	resources *resource.Writer
 }

@@ -53,7 +53,7 @@ func (b *Backlog) awaitRoom() {
 	}
 }
 
-// less notes that fewer bytes wait in all. The lock is held.
+// less lowers the number of bytes that wait in all. The lock is held.
 func (b *Backlog) less(bytes int) {
 	b.all.bytes -= bytes
 	if b.all.bytes <= b.limits.InAll || b.all.conns.Len() <= 1 {
@@ -191,7 +191,7 @@ func (b *Backlog) look() {
 	}
 }
 
-// took notes that a socket has taken bytes of the answer.
+// took counts the bytes of the answer that a socket has taken.
 func (b *Backlog) took(c *conn, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -214,7 +214,7 @@ func (b *Backlog) took(c *conn, bytes int) {
 	}
 }
 
-// end notes that nothing more of the answer is written.
+// end records that nothing more of the answer is written.
 func (b *Backlog) end(c *conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -244,7 +244,7 @@ func (b *Backlog) remove(c *conn) {
 // answer. Smaller ones would cost a system call each.
 const piece = 64 << 10
 
-// send writes to the socket, and notes what it takes.
+// send writes to the socket, and counts the bytes that it takes.
 func (c *conn) send(b []byte) (written int, err error) {
 	backlog := c.pool.backlog
 	if backlog.begin(c, len(b)) {

@@ -227,14 +227,14 @@ type conn struct {
 
 const closing = -1
 
-// Idle notes that no request of the connection is being answered.
+// Idle records that no request of the connection is being answered.
 func (c *conn) Idle() {
 	if c != nil && c.turn.Load() != closing {
 		c.turn.Store(c.pool.turn.Add(1))
 	}
 }
 
-// Busy notes that one is.
+// Busy records that one is.
 func (c *conn) Busy() {
 	if c != nil {
 		c.turn.Store(0)
@@ -259,7 +259,7 @@ type connInfo struct {
 	plain bool // what is written is what leaves: there is no TLS
 }
 
-// serves notes for which address the answer to a request is made, which proxies may have forwarded.
+// serves records for which address the answer to a request is made, which proxies may have forwarded.
 func (c *conn) serves(r *http.Request) {
 	if c == nil || !c.proxy {
 		return
@@ -281,7 +281,7 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, info)
 }
 
-// KeepBusy notes that the answer of a request is still to be sent, though its handler has ended, until the
+// KeepBusy records that the answer of a request is still to be sent, though its handler has ended, until the
 // function that it returns is called.
 func KeepBusy(r *http.Request) (sent func()) {
 	info, _ := r.Context().Value(connKey{}).(connInfo)

@@ -67,7 +67,7 @@ type state struct {
 func (s *Bench) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
 	var list []state
 	left, err := s.left()
-	known := map[string]bool{} // one that is being noted as sent stands in both
+	known := map[string]bool{} // one that is being recorded as sent stands in both
 	for _, l := range s.sent.all() {
 		list = append(list, state{l, "sent", ""})
 		known[l.ID] = true

@@ -27,8 +27,8 @@ func (p *player) afford(method, target, body string) error {
 	return nil
 }
 
-// noteBookings notes what a request has booked, whatever the rule expects of it.
-func (p *player) noteBookings(method, target, key string) {
+// rememberBookings remembers what a request has booked, whatever the rule expects of it.
+func (p *player) rememberBookings(method, target, key string) {
 	if !isBooking(method, target) || p.Answer.Status >= http.StatusMultipleChoices {
 		return
 	}

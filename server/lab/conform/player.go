@@ -171,8 +171,8 @@ func (p *player) mayWrite() error {
 	return nil
 }
 
-// ask makes a request of the interface, as the caller. What it books is noted before anything is checked: a
-// server that breaks a rule books all the same.
+// ask makes a request of the interface, as the caller. What it books is remembered
+// before anything is checked: a server that breaks a rule books all the same.
 func (p *player) ask(line string) error {
 	method, target, body := transcript.Split(line)
 	if method != http.MethodGet {
@@ -207,7 +207,7 @@ func (p *player) ask(line string) error {
 		return err
 	}
 	p.Answer = a
-	p.noteBookings(method, target, key)
+	p.rememberBookings(method, target, key)
 	return nil
 }
 

@@ -292,7 +292,7 @@ func (p *Player) request(method, rest string) {
 		r.Header.Add(h[0], h[1])
 	}
 	p.SendCookies(r)
-	p.noteSecrets(r, body)
+	p.rememberSecrets(r, body)
 	p.header = nil
 	p.asked = false
 	p.resp = httptest.NewRecorder()
@@ -385,9 +385,9 @@ var (
 	secretIn = regexp.MustCompile(`/v2/reports/files/([^/?\s]+)`)
 )
 
-// noteSecrets remembers what of a request is secret or personal: key, cookies, the token in a link, names,
-// addresses.
-func (p *Player) noteSecrets(r *http.Request, body string) {
+// rememberSecrets remembers the secret and personal parts of a request: key, cookies, the token in a link,
+// names, addresses.
+func (p *Player) rememberSecrets(r *http.Request, body string) {
 	for _, c := range r.Cookies() {
 		p.secrets[c.Value] = true
 	}

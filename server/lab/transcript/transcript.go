@@ -1,5 +1,5 @@
-// Package transcript is a language for requests and what their answers must be, as people would note them
-// down:
+// Package transcript is a language for requests and for what their answers must be, as people would write
+// them down:
 //
 //	GET /v2/cities?take=1
 //	    200

@@ -54,7 +54,7 @@ type Manifest struct {
 	Hash   string // of that line, in hex
 }
 
-// board notes who travels: those who have paid or booked, and not those who have yet to.
+// board records who travels: those who have paid or booked, and not those who have yet to.
 func (m *Manifest) board() {
 	m.Riders = nil // the store decides again where there was no room
 	for _, t := range m.Taken {
@@ -67,7 +67,7 @@ func (m *Manifest) board() {
 	})
 }
 
-// Read returns a run's manifest, and notes who has read it.
+// Read returns a run's manifest, and records who has read it.
 func (s *Dispatcher) Read(run ids.RunName, who Reader) (*Manifest, error) {
 	m := &Manifest{Name: run}
 	seq, err := s.Store.Update(

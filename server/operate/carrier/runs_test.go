@@ -69,7 +69,7 @@ func (m *manyActs) open() {
 func (m *manyActs) step() {
 	trip := []string{"kl-0530", "kl-0700"}[m.IntN(2)]
 	did := ""
-	note := func(what string, ok bool) {
+	report := func(what string, ok bool) {
 		if ok {
 			did = what
 		}
@@ -82,31 +82,31 @@ func (m *manyActs) step() {
 		}
 		offer := a.Data.Offers[m.IntN(len(a.Data.Offers))].ID
 		a = rig.Call(m, m.s, m.key, "POST", "/v2/bookings", rig.BookingBody(offer, 1+m.IntN(4)))
-		note("sold", a.Status == 201)
+		report("sold", a.Status == 201)
 		if a.Status == 201 {
 			m.made = append(m.made, a.Data.Booking.ID)
 		}
 	case n < 12 && len(m.made) > 0:
 		action := []string{"pay", "book", "cancel"}[m.IntN(3)]
 		id := m.made[m.IntN(len(m.made))]
-		note(action, rig.Call(m, m.s, m.key, "POST", "/v2/bookings/"+id+"/"+action, "").Status == 200)
+		report(action, rig.Call(m, m.s, m.key, "POST", "/v2/bookings/"+id+"/"+action, "").Status == 200)
 	case n < 14:
 		_, err := rig.ChangeRun(m.s, "move", trip, "minutes", fmt.Sprint(m.IntN(400)-200))
-		note("move", err == nil)
+		report("move", err == nil)
 	case n < 16:
 		_, err := rig.ChangeRun(m.s, "restore", trip)
-		note("restore", err == nil)
+		report("restore", err == nil)
 	case n == 16:
 		_, err := rig.ChangeRun(m.s, "cancel", trip)
-		note("cancel a run", err == nil)
+		report("cancel a run", err == nil)
 	case n == 17:
 		feed := rig.FeedWith(m, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-25,zorevia,3,",
 			fmt.Sprintf("bus-zor-25,zorevia,%d,", 2+m.IntN(3))}}})
 		rig.Import(m, m.s, feed)
-		note("import", true)
+		report("import", true)
 	case n == 18:
 		time.Sleep(time.Duration(m.IntN(25)) * time.Minute) // in a bubble
-		note("wait", true)
+		report("wait", true)
 	default:
 		if err := m.s.Close(); err != nil {
 			m.Fatal(err)
@@ -115,7 +115,7 @@ func (m *manyActs) step() {
 			os.RemoveAll(filepath.Join(m.dir, "snapshots"))
 		}
 		m.open()
-		note("start again", true)
+		report("start again", true)
 	}
 	m.done[did]++
 }
@@ -139,7 +139,7 @@ func TestRunsAreChangedInAnyOrder(t *testing.T) {
 			for range 120 {
 				m.step()
 			}
-			synctest.Wait() // what time alone brings about is noted beside
+			synctest.Wait() // what time alone brings about is recorded beside
 			rig.CompareWithReplay(t, m.s, dir, true)
 			if err := m.s.Close(); err != nil {
 				t.Fatal(err)

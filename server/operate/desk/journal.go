@@ -215,7 +215,7 @@ func bookingOf(st ledger.State, l *journal.Line) string {
 	return bookingPath(about.Booking)
 }
 
-// vouched notes the last line that the directory's signature vouches for.
+// vouched records the last line that the directory's signature vouches for.
 func (x *journalPage) vouched(s *Desk) {
 	signed, err := checkpoint.Newest(s.Config.FS)
 	if err != nil {

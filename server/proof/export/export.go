@@ -164,7 +164,7 @@ func (x export) fill(fsys durable.FS, live bool) (head journal.Head, err error) 
 	return head, nil
 }
 
-// checkShown notes the lines that are exported with their personal part. Its error is a line that names one
+// checkShown records the lines that are exported with their personal part. Its error is a line that names one
 // of them: the erasure was carried out after that was read.
 func checkShown(e ledger.Event, shown *[]uint64, l *journal.Line) error {
 	if erased, ok := e.(*ledger.PersonalErased); ok {

@@ -37,7 +37,7 @@ func Tell(fsys durable.FS, live bool, f Filter, out io.Writer) ([]Told, error) {
 	s.read = func(l *journal.Line, x ledger.Entry) error {
 		switch e := x.Event.(type) {
 		case *booking.Created:
-			described.note(e, l.Seq)
+			described.record(e, l.Seq)
 		case *booking.RunMoved:
 			for _, r := range s.Bookings.MovedRuns(e) {
 				described.runs[r.ID] = l.Seq
@@ -46,7 +46,7 @@ func Tell(fsys durable.FS, live bool, f Filter, out io.Writer) ([]Told, error) {
 		if journal.Erased(l.Personal) {
 			gone[l.Seq] = true
 		}
-		return noteErasure(erasures, l)
+		return recordErasure(erasures, l)
 	}
 	if err := s.tell(fsys, live, nil); err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ type descriptions struct {
 	forms map[string]uint64 // by key
 }
 
-// note notes what a line describes.
-func (d *descriptions) note(e *booking.Created, seq uint64) {
+// record remembers which runs and forms a line describes.
+func (d *descriptions) record(e *booking.Created, seq uint64) {
 	for _, r := range e.Runs {
 		if d.runs[r.ID] == 0 {
 			d.runs[r.ID] = seq
@@ -104,8 +104,8 @@ func (d *descriptions) note(e *booking.Created, seq uint64) {
 	}
 }
 
-// noteErasure notes which lines a line says are erased.
-func noteErasure(erasures map[uint64][]uint64, l *journal.Line) error {
+// recordErasure remembers which lines a line says are erased.
+func recordErasure(erasures map[uint64][]uint64, l *journal.Line) error {
 	erased, err := journal.ErasedBy(l)
 	for _, x := range erased {
 		erasures[l.Seq] = append(erasures[l.Seq], x.Seq)

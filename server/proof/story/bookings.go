@@ -28,7 +28,7 @@ func (t teller) booking(event ledger.Event) string {
 		return t.outcome(&e.Settled, "booked")
 	case *booking.TicketsCanceled:
 		return t.partner(t.PartnerOf(e.Booking)) + " cancels: " + t.canceled(e)
-	// Time did it; the line only notes that it was so.
+	// Time did it; the line only records it.
 	case *booking.TicketsUncompleted:
 		n := len(e.Tickets)
 		return fmt.Sprintf("noted: %s of booking %s%sUncompleted from %s on",

@@ -28,7 +28,7 @@ type Verdict struct {
 	Place   *place         `json:"place,omitempty"`   // of damage or of a torn tail
 	Found   *findings      `json:"found,omitempty"`   // where all could be read
 	Witness []witnessFound `json:"witnesses,omitempty"`
-	Notes   []string       `json:"notes,omitempty"`
+	Remarks []string       `json:"notes,omitempty"`
 }
 
 // findings are what verify has read.
@@ -118,7 +118,7 @@ func Judge(
 		return v, errors.New(v.Problem)
 	}
 	v.Sound = true
-	v.note(&rep, beside.Live)
+	v.remark(&rep, beside.Live)
 	return v, nil
 }
 
@@ -171,25 +171,25 @@ func (v *Verdict) unsigned(rep *Report) (problem string) {
 	return problem
 }
 
-// note says what a sound directory has that a reader should know of.
-func (v *Verdict) note(rep *Report, live bool) {
+// remark says what a sound directory has that a reader should know of.
+func (v *Verdict) remark(rep *Report, live bool) {
 	for _, w := range v.Witness {
-		v.Notes = append(v.Notes, fmt.Sprintf("%s has signed up to line %d, at %s", w.Name, w.Line, w.At))
+		v.Remarks = append(v.Remarks, fmt.Sprintf("%s has signed up to line %d, at %s", w.Name, w.Line, w.At))
 	}
 	if n := rep.Head.Seq - rep.Vouched; n > 0 {
-		v.Notes = append(v.Notes, unvouched(n, rep, live))
+		v.Remarks = append(v.Remarks, unvouched(n, rep, live))
 	}
 	for _, name := range rep.Unkept {
-		v.Notes = append(v.Notes, fmt.Sprintf("what was signed as %s, the name of this directory before, is not "+
+		v.Remarks = append(v.Remarks, fmt.Sprintf("what was signed as %s, the name of this directory before, is not "+
 			"here", name))
 	}
 	if o := rep.Older; o != nil {
-		v.Notes = append(v.Notes, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest "+
+		v.Remarks = append(v.Remarks, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest "+
 			"in checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there",
 			o.Published, o.Logged))
 	}
 	if n := len(rep.Unerased); n > 0 {
-		v.Notes = append(v.Notes, fmt.Sprintf("lines with personal data that is still to be erased: %d; "+
+		v.Remarks = append(v.Remarks, fmt.Sprintf("lines with personal data that is still to be erased: %d; "+
 			"waybill forget, for whomever, completes that", n))
 	}
 }

@@ -267,7 +267,7 @@ func (s *Collector) remember(lines uint64) {
 	}
 }
 
-// recall notes which witnesses have signed a note already: before what they signed could be kept as a whole.
+// recall finds out which witnesses have signed the note of a checkpoint.
 func (s *Collector) recall(signed []byte, c checkpoint.Checkpoint) error {
 	n, err := note.Parse(signed)
 	if err != nil {

@@ -44,7 +44,7 @@ type asked struct {
 	conns int
 }
 
-// serve returns the URL of a server that notes what it is asked and then answers.
+// serve returns the URL of a server that records what it is asked and then answers.
 func serve(t testing.TB, answer http.HandlerFunc) (string, *asked) {
 	t.Helper()
 	a := &asked{}
