@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	// ErrNotFound is the reason why not for an unknown booking or ticket, and for one of another partner or
-	// booking.
+	// ErrNotFound is the reason why not for an unknown booking or ticket. One of another partner is as
+	// unknown, and so is a ticket of another booking.
 	ErrNotFound = errors.New("not found")
 	// ErrExpired is the reason why not when the offer has expired.
 	ErrExpired  = errors.New("the offer has expired")
@@ -31,7 +31,8 @@ const (
 	InProgress Code = "IN_PROGRESS" // the provider has yet to answer about the ticket
 )
 
-// Conflict is the reason why not for tickets whose state, or lack of a seat, does not allow an action.
+// Conflict is the reason why not for tickets that do not allow an action: by their state, or since no seat
+// is free.
 type Conflict struct {
 	Tickets []ids.ID
 	Code    Code // WrongState, NoSeats, or, when nothing else is in the way, InProgress
@@ -56,7 +57,7 @@ type (
 		Passengers        []Passenger // of the tickets, in their order; none once they are erased
 		Salt              [16]byte    // of the personal data
 	}
-	// SoldLeg is what all tickets of a new booking share of a leg.
+	// SoldLeg is a leg of a new booking, as all its tickets share it.
 	SoldLeg struct {
 		Run      ids.RunID
 		From, To int16
@@ -76,8 +77,8 @@ type (
 		Seats   []int16 `json:"seats,omitempty"`
 		Request string  `json:"request"`
 		Reason  string  `json:"reason,omitempty"` // why an operator answered in the provider's place
-		// Sends names what is to be sent to the passenger once it is done: ToEmail, or ToPhone and the
-		// phone's position, from 1.
+		// Sends names the messages to the passenger once it is done: ToEmail, or ToPhone and the phone's
+		// position, from 1.
 		Sends []string `json:"sends,omitempty"`
 	}
 	// TicketPaid says that a ticket was paid.
@@ -124,12 +125,12 @@ type (
 		ID       ids.ID `json:"id"`
 		Refunded bool   `json:"refunded"`
 		Refund   int64  `json:"refund"` // minor units
-		Grace    bool   `json:"grace"`  // within the grace: all of it, whatever the rules
+		Grace    bool   `json:"grace"`  // within the grace: the whole price, whatever the rules
 		Terms    []Term `json:"terms"`
-		// Sends names what is to be sent to the passenger, as Settled.Sends does.
+		// Sends names the messages to the passenger, as Settled.Sends does.
 		Sends []string `json:"sends,omitempty"`
 	}
-	// Term is the refund rule that applied to a leg; without one nothing comes back.
+	// Term is the refund rule that applied to a leg. Without a rule nothing is refunded.
 	Term struct {
 		Rule    string `json:"rule"`    // "" is none
 		Percent int64  `json:"percent"` // hundredths of a per cent
@@ -140,12 +141,12 @@ type (
 		Booking ids.ID  `json:"booking"`
 		Ticket  ids.ID  `json:"ticket"`
 		Status  Carrier `json:"status"`
-		// Event says that the partner is told. Lines of versions before do not: that would change the numbers
-		// of the partner's later events.
+		// Event says that the partner sees an event. Lines of earlier versions have none: that would change
+		// the numbers of the partner's later events.
 		Event bool `json:"event,omitempty"`
 	}
-	// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one
-	// made for it.
+	// Moved says that a ticket was put into another booking of its partner, the "internal edit". New says
+	// that the booking was made for it.
 	Moved struct {
 		Ticket ids.ID `json:"ticket"`
 		From   ids.ID `json:"from"`
@@ -154,7 +155,7 @@ type (
 	}
 )
 
-// Event returns the event of an action that is done.
+// Event returns the event that records an action.
 func (e *Settled) Event(action Action) any {
 	if action == Book {
 		return &TicketBooked{*e}
@@ -162,16 +163,16 @@ func (e *Settled) Event(action Action) any {
 	return &TicketPaid{*e}
 }
 
-// Selection is the tickets that an action is for: all or those named of a booking, or without one, of the
-// partner.
+// Selection names the tickets of an action: all tickets of a booking, or some of them. Without a booking it
+// names tickets of the partner.
 type Selection struct {
 	Partner ids.ID
 	Booking *ids.ID
 	Tickets []ids.ID // nil: all of the booking
-	Done    []ids.ID // those that need nothing more: an earlier attempt of the same request got so far
+	Done    []ids.ID // need nothing more: an earlier attempt of the same request has dealt with them
 }
 
-// Select returns the tickets selected, each once, with their bookings. Its error is ErrNotFound.
+// Select returns the selected tickets, each once, with their bookings. Its error is ErrNotFound.
 func (s *State) Select(sel Selection) (orders []Order, err error) {
 	tickets := sel.Tickets
 	if sel.Booking != nil {
@@ -197,7 +198,7 @@ func (s *State) Select(sel Selection) (orders []Order, err error) {
 	return orders, nil
 }
 
-// target finds the tickets of an action, whose states must allow it.
+// target returns the selected tickets. Their states must allow the action.
 func (s *State) target(now time.Time, sel Selection, action Action) (orders []Order, err error) {
 	if orders, err = s.Select(sel); err != nil {
 		return nil, err
@@ -275,7 +276,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 	return list, nil
 }
 
-// Verdict is what came of asking the provider about a ticket.
+// Verdict is the result of asking the provider about a ticket.
 type Verdict int
 
 // The verdicts.
@@ -285,8 +286,8 @@ const (
 	Silence // no answer that decides
 )
 
-// Answer decides on the answer about a ticket that the provider was asked about: it is paid or booked, as was
-// asked for, or refused. reason is why an operator answers in the provider's place. The error is ErrNotFound.
+// Answer decides on the provider's answer about a ticket: the ticket is paid or booked, as was asked, or it
+// is refused. reason is an operator's who answers in the provider's place. The error is ErrNotFound.
 func (s *State) Answer(ticket ids.ID, verdict Verdict, reason string, phones bool) (event any, err error) {
 	b, t := s.AnyTicket(ticket)
 	if t == nil || t.Pending == 0 {
@@ -330,8 +331,8 @@ func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*Ti
 	return list, nil
 }
 
-// refund works out what comes back: all within the grace, else by the rules of each leg, as of the first
-// departure. Where that was moved, the latest that it ever had counts.
+// refund works out the refund: the whole price within the grace, or else by the rules of each leg. The
+// rules count the time to the first departure. Where that was moved, its latest time counts.
 func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	if now.Sub(time.UnixMilli(t.Created)) < grace {
 		c.Grace, c.Refund = true, t.Price()
@@ -402,8 +403,8 @@ func (s Recorder) settle(now time.Time, e *Settled, action Action) {
 	s.put(b)
 }
 
-// ApplyAsked marks a ticket as asked about: until the answer it keeps its seat, and nothing else can be done
-// with it.
+// ApplyAsked makes a ticket pending: until the answer it keeps its seat, and nothing else can be done with
+// it.
 func (s Recorder) ApplyAsked(now time.Time, e *TicketAsked) {
 	b := s.renew(e.Booking, now)
 	t := b.find(e.Ticket)
@@ -413,7 +414,7 @@ func (s Recorder) ApplyAsked(now time.Time, e *TicketAsked) {
 	s.put(b)
 }
 
-// ApplyRefused makes a ticket what it was before the provider was asked.
+// ApplyRefused makes a ticket as it was before the provider was asked.
 func (s Recorder) ApplyRefused(now time.Time, e *Refused) {
 	b := s.renew(e.Booking, now)
 	t := b.find(e.Ticket)

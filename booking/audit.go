@@ -14,8 +14,8 @@ import (
 	"waybill/schedule"
 )
 
-// CheckCreated reports whether a seat of a new booking belongs to somebody else at that instant, in the state
-// before the event. It looks at the holds one by one, not at the sets of seats that Create decided by.
+// CheckCreated returns an error where a seat of a new booking belongs to another ticket. It sees the state
+// before the event. It looks at the holds one by one, and not at the sets of seats by which Create decided.
 func (s *State) CheckCreated(now time.Time, e *Created) error {
 	for k, l := range e.Legs {
 		run := s.runs[l.Run]
@@ -50,7 +50,7 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 				return fmt.Errorf("tickets %s and %s were sold the same seat %d", e.Tickets[first].ID, t.ID,
 					leg.Seat)
 			}
-			// The run may be sold in this form for the first time, and in others before.
+			// The run may be sold in this form for the first time, after it was sold in others.
 			if err := leg.check(s.seatings[run.key()], t.ID, now); err != nil {
 				return err
 			}
@@ -59,8 +59,8 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 	return nil
 }
 
-// CheckSettled does the same for a ticket that was revived, and reports whether it may be paid or booked at
-// all.
+// CheckSettled returns an error where the seat of a revived ticket belongs to another, or where the ticket
+// may not be paid or booked at all.
 func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 	_, t := s.AnyTicket(e.Ticket)
 	if t == nil {
@@ -103,13 +103,13 @@ func (s *State) CheckUncompleted(now time.Time, e *TicketsUncompleted) error {
 	return nil
 }
 
-// check reports whether another ticket than the leg's holds its seat on a part of its ride at an instant, in
-// the form that either was sold in. held is who has the seats of the run; nil is nobody.
+// check returns an error where another ticket holds the leg's seat on a part of its ride. It compares the
+// rides in the form that either was sold in. held has the holds of the run; nil has none.
 func (l *Leg) check(held *seats, ticket ids.ID, now time.Time) error {
 	if held == nil {
 		return nil
 	}
-	var other *ids.ID // the lowest: which one is told must not depend on the order of the holds
+	var other *ids.ID // the lowest: which ticket is named must not depend on the order of the holds
 	for i := range held.Holds {
 		h := &held.Holds[i]
 		taken := h.Ticket != ticket && h.Seat == l.Seat && h.Until > now.UnixMilli()
@@ -124,9 +124,9 @@ func (l *Leg) check(held *seats, ticket ids.ID, now time.Time) error {
 		l.Run.Day, ticket, other)
 }
 
-// Audit checks the books at an instant: no seat is sold twice on overlapping parts of a run, what is sold,
-// held and free makes up each bus, no refund is above what was paid, and every ticket is in exactly one
-// booking.
+// Audit checks the books at an instant. No seat is sold twice on overlapping parts of a run. The seats that
+// are sold, held and free make up each bus. No refund is above the price that was paid. Every ticket is in
+// exactly one booking.
 func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, error) {
 	x := newAudit(now)
 	all := s.Freeze()
@@ -173,8 +173,8 @@ func (s *State) auditRuns(x *audit, tt *schedule.Timetable) error {
 	return nil
 }
 
-// auditBookings goes through the bookings, a half beside the other. The error is that of the first booking
-// with one.
+// auditBookings goes through the bookings in two halves, one beside the other. Its error is of the first
+// booking that has one.
 func (s *State) auditBookings(x *audit, all Frozen) error {
 	later := newAudit(x.now)
 	half := all.Len() / 2
@@ -199,7 +199,7 @@ func (s *State) auditBookings(x *audit, all Frozen) error {
 	return cmp.Or(wrong, wrongLater)
 }
 
-// finds reports whether a booking is the one that its id, or a ticket's, is found in.
+// finds reports whether an index leads from an id, of a booking or of a ticket, to the booking with a number.
 func (s *State) finds(x *ids.Index, id ids.ID, number uint32) bool {
 	for n := range x.Candidates(id) {
 		if n == number {
@@ -212,12 +212,12 @@ func (s *State) finds(x *ids.Index, id ids.ID, number uint32) bool {
 	return false
 }
 
-// audit is the books while they are made up.
+// audit is an audit under way.
 type audit struct {
 	*books.Books
 	now   time.Time
 	holds map[*seats][]seating.Hold // as the tickets have them
-	sold  map[*seats][]seating.Hold // those of them that are paid or booked
+	sold  map[*seats][]seating.Hold // of these, the holds of tickets that are paid or booked
 }
 
 // newAudit returns books without a booking.
@@ -289,7 +289,7 @@ func (x *audit) ticket(t *Ticket) error {
 	return nil
 }
 
-// run counts the seats of a run, and checks that those are offered that no ticket has.
+// run counts the seats of a run, and checks that a search offers exactly the seats that no ticket has.
 func (x *audit) run(run *Run, tt *schedule.Timetable) error {
 	form := run.seats.present(tt)
 	end := int16(len(form.Stops) - 1)
@@ -312,7 +312,7 @@ func (x *audit) run(run *Run, tt *schedule.Timetable) error {
 	return nil
 }
 
-// labels returns how many seats holds have, also those that a bus which became smaller no longer has.
+// labels returns how many different seats the holds have. It counts seats that a smaller bus no longer has.
 func labels(holds []seating.Hold) int {
 	seats := map[int16]bool{}
 	for i := range holds {

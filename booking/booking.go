@@ -47,9 +47,9 @@ type Ticket struct {
 	Currency  [3]byte
 	Phase     Phase
 	Carrier   Carrier
-	Was       Phase  // of a Canceled ticket: its phase before
+	Was       Phase  // of a Canceled ticket: its phase before that
 	Pending   Action // what the provider was asked to confirm and has not answered
-	Noticed   bool   // that its payment window was over stands in the journal
+	Noticed   bool   // the journal says that its payment window was over
 	// Earlier is how many seconds it now leaves before the latest departure that it ever had; see RefundsBy.
 	Earlier int32
 }
@@ -61,7 +61,7 @@ type Leg struct {
 	Seat     int16 // its label, from 1
 	Discount int16 // position among the form's discounts; -1: none
 	Amount   int64 // minor units: this leg's share of the price
-	Refund   int64 // minor units: what of it came back
+	Refund   int64 // minor units: the refunded part of the amount
 }
 
 // Run is a trip on one service day in the form it was sold in. It is immutable.
@@ -123,7 +123,7 @@ func (t *Ticket) Price() int64 {
 	return t.Legs[0].Amount + t.Legs[1].Amount
 }
 
-// Refund is what came back of the price, in minor units: of a Refunded ticket.
+// Refund is the refunded part of the price, in minor units. Only a Refunded ticket has one.
 func (t *Ticket) Refund() int64 {
 	return t.Legs[0].Refund + t.Legs[1].Refund
 }

@@ -20,15 +20,15 @@ import (
 const MaxShift = 720
 
 var (
-	// ErrUnchanged is the reason why not where a run is already what it is to be.
+	// ErrUnchanged is the reason why not where a run is already as it shall be.
 	ErrUnchanged = errors.New("nothing to change")
-	// ErrNoRun is the reason why not for a run that there is not.
+	// ErrNoRun is the reason why not for a run that does not exist.
 	ErrNoRun    = errors.New("the timetable has no such run, and nobody was sold it")
 	errOver     = errors.New("the run is over")
 	errCanceled = errors.New("the run is cancelled")
 )
 
-// Change returns what was changed of a run.
+// Change returns the change of a run; the zero Change where the carrier has changed nothing.
 func (s *State) Change(run ids.RunName) RunChange {
 	if c := s.runChanges[run.Key()]; c != nil {
 		return *c
@@ -39,7 +39,7 @@ func (s *State) Change(run ids.RunName) RunChange {
 // changesKept is how many days after its service day a change counts in a timetable: no run takes longer.
 const changesKept = 14
 
-// Changes returns what was changed of the runs that are not over at an instant, for a timetable.
+// Changes returns the changes of the runs that are not over at an instant, for a timetable.
 func (s *State) Changes(now time.Time) map[schedule.RunKey]schedule.Change {
 	all := map[schedule.RunKey]schedule.Change{}
 	for key, c := range s.runChanges {
@@ -50,7 +50,7 @@ func (s *State) Changes(now time.Time) map[schedule.RunKey]schedule.Change {
 	return all
 }
 
-// AllChanges returns what was changed of all runs, by day and trip.
+// AllChanges returns the changes of all runs, by day and trip.
 func (s *State) AllChanges() []*RunChange {
 	return slices.SortedFunc(maps.Values(s.runChanges), func(a, b *RunChange) int {
 		return a.Run.Compare(b.Run)
@@ -66,11 +66,11 @@ func (s Recorder) RestoreChange(c *RunChange) {
 	}
 }
 
-// CancelRun decides to cancel a run. Tickets that the provider was asked about follow once it has answered;
-// waits is how many do. Errors: ErrUnchanged, and what else is in the way, in words.
+// CancelRun decides to cancel a run. Tickets that are pending follow once the provider has answered; waits
+// is their number. Errors: ErrUnchanged, and a text that says what is in the way.
 func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run ids.RunName, reason string,
 	phones bool) (e *RunCanceled, waits int, err error) {
-	// What is left of a cancellation is finished also when the run would be over.
+	// A cancellation that left tickets alive is finished even after the run is over.
 	if _, err := s.ahead(now, tt, run); err != nil && !s.Change(run).Canceled {
 		return nil, 0, err
 	}
@@ -130,9 +130,9 @@ func (s *State) cancelWithRun(
 	return x, true
 }
 
-// CancelAnswered decides what else follows from an answer of the provider: a ticket whose run was cancelled
-// while it was asked is cancelled, too, and with it those that a crash has left alive after their own answer.
-// It returns nil where nothing does.
+// CancelAnswered decides what follows from an answer of the provider, where the run was cancelled
+// meanwhile. The ticket is cancelled, too, and so are others that a crash has left alive after their own
+// answers. It returns nil where nothing follows.
 func (s *State) CancelAnswered(
 	now time.Time,
 	ticket ids.ID,
@@ -170,8 +170,8 @@ func (t *Ticket) cancellation() *RunChange {
 	return nil
 }
 
-// Unfinished returns the runs that are cancelled and still have tickets that live and are not asked about: a
-// crash came between an answer and what followed from it.
+// Unfinished returns the cancelled runs that still have tickets which live and are not pending. A crash
+// came between an answer and what followed from it.
 func (s *State) Unfinished(now time.Time) (runs []ids.RunName) {
 	for _, c := range s.runChanges {
 		if c.Canceled && slices.ContainsFunc(s.Riders(c.Run), func(o Order) bool {
@@ -184,9 +184,9 @@ func (s *State) Unfinished(now time.Time) (runs []ids.RunName) {
 	return runs
 }
 
-// RestoreRun decides that a run that was cancelled is not, or else that one that was moved leaves as its
-// timetable says, as long as nothing followed from that: no ticket was cancelled with it, or nobody has a
-// ticket for it. Errors: ErrUnchanged, and what is in the way, in words.
+// RestoreRun decides to take back the cancellation of a run, or else its move. It does so only as long as
+// nothing followed: no ticket was cancelled with the run, or nobody has a ticket for the moved one. Errors:
+// ErrUnchanged, and a text that says what is in the way.
 func (s *State) RestoreRun(
 	now time.Time,
 	tt *schedule.Timetable,
@@ -203,7 +203,7 @@ func (s *State) RestoreRun(
 	return &RunRestored{Run: run, Reason: reason}, nil
 }
 
-// mayRestore reports whether something has followed from what was changed of a run.
+// mayRestore returns an error where something has followed from the change of a run.
 func (s *State) mayRestore(run ids.RunName) error {
 	was := s.Change(run)
 	switch {
@@ -220,8 +220,8 @@ func (s *State) mayRestore(run ids.RunName) error {
 	return nil
 }
 
-// ahead returns the run as it is now, in the timetable in force or else as it was sold last. Its error is of
-// one that is not there, or is over.
+// ahead returns the run as it is now: in the timetable in force, or else as it was sold last. It is an
+// error where the run does not exist, or is over.
 func (s *State) ahead(now time.Time, tt *schedule.Timetable, name ids.RunName) (*Run, error) {
 	run := s.Present(tt, name)
 	switch {
@@ -245,7 +245,7 @@ func (s *State) Present(tt *schedule.Timetable, name ids.RunName) *Run {
 	if held == nil {
 		return nil
 	}
-	// Who has a ticket has it for the run as it is: it may have been moved away and back.
+	// A ticket is for the run as it is now: the run may have been moved away and back.
 	for _, o := range slices.Backward(s.Riders(name)) {
 		for _, l := range o.Ticket.Itinerary() {
 			if l.Run.seats == held {
@@ -291,7 +291,8 @@ func (s *seats) addBooking(number uint32) {
 	}
 }
 
-// leave records that a ticket is no longer in a booking, which may have others on the same runs.
+// leave records that a ticket is no longer in the booking. The booking may have other tickets on the same
+// runs.
 func (b *Booking) leave(t *Ticket) {
 	for _, l := range t.Itinerary() {
 		seats := l.Run.seats

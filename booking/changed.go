@@ -11,14 +11,14 @@ import (
 
 // What becomes of the state once a carrier has changed a run, and what verify holds against it.
 
-// change replaces what was changed of a run.
+// change replaces the change of a run.
 func (s Recorder) change(run ids.RunName, alter func(*RunChange)) {
 	c := s.Change(run)
 	alter(&c)
 	s.RestoreChange(&c)
 }
 
-// ApplyRunCanceled cancels a run, and tickets of it.
+// ApplyRunCanceled cancels a run and the tickets that the event names.
 func (s Recorder) ApplyRunCanceled(now time.Time, e *RunCanceled) {
 	s.change(e.Run, func(c *RunChange) {
 		c.Canceled = true
@@ -73,7 +73,7 @@ func (s Recorder) ApplyRunMoved(now time.Time, e *RunMoved) {
 	}
 }
 
-// moveTo puts a ticket's rides on the runs that theirs became. The ticket keeps its seats.
+// moveTo puts a ticket's rides on the runs that replace theirs. The ticket keeps its seats.
 func (t *Ticket) moveTo(became map[*Run]*Run, now time.Time) {
 	moved := false
 	by := t.RefundsBy()
@@ -113,8 +113,8 @@ func (s Recorder) ApplyRunRestored(_ time.Time, e *RunRestored) {
 	}
 }
 
-// CheckRunCanceled reports whether what a line says becomes of the tickets of a run that is cancelled does:
-// of all that live and do not wait for the provider's answer.
+// CheckRunCanceled returns an error unless the event cancels exactly the tickets that are to be cancelled
+// with the run: all that live and are not pending.
 func (s *State) CheckRunCanceled(now time.Time, e *RunCanceled) error {
 	want, _ := s.canceledWith(now, e.Run, false, nil)
 	if !slices.EqualFunc(e.Tickets, want, func(x, y CanceledWithRun) bool {
@@ -131,12 +131,12 @@ func (s *State) CheckRunCanceled(now time.Time, e *RunCanceled) error {
 }
 
 const (
-	maxOffset  = 14 * 3600     // seconds ahead of UTC, or behind it, that a clock is anywhere
+	maxOffset  = 14 * 3600     // seconds that a clock can be ahead of UTC, or behind it
 	maxAligned = 2 * 24 * 3600 // seconds that a timetable may have a run of a service day at another time
 )
 
-// CheckRunMoved returns an error where a run may not be moved as an event says, where the event leaves out a
-// form in which the run was sold, or where it leaves out a ticket whose passenger is to be told.
+// CheckRunMoved returns an error where a run may not be moved as the event says. The event must name every
+// form in which the run was sold, and every ticket whose passenger is to be informed.
 func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 	by := int64(e.Minutes)*60 - int64(s.Change(e.Run).Shift)
 	known := map[ids.RunID]bool{}
@@ -161,7 +161,7 @@ func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 	return nil
 }
 
-// follows reports whether a run that was sold may become this where the run moves by so many seconds.
+// follows reports whether a run that was sold may become this one where the run moves by so many seconds.
 func follows(m *MovedRun, was *Run, by int64) bool {
 	away := m.Start - (was.Start + by)
 	if len(m.Offsets) != len(was.Form.Stops) || m.Aligned != (away != 0) || away > maxAligned ||
@@ -173,7 +173,7 @@ func follows(m *MovedRun, was *Run, by int64) bool {
 	})
 }
 
-// CheckRunRestored reports whether what was changed of a run may be taken back.
+// CheckRunRestored returns an error where the change of a run may not be taken back.
 func (s *State) CheckRunRestored(_ time.Time, e *RunRestored) error {
 	if err := s.mayRestore(e.Run); err != nil {
 		return fmt.Errorf("%s: %w", e.Run, err)

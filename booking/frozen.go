@@ -12,14 +12,14 @@ import (
 	"waybill/booking/pages"
 )
 
-// Frozen is the state at an instant, to be gone through without the lock. Making one takes no longer where
-// there is more.
+// Frozen is the state at an instant, to be read without the lock. Making one takes the same time however
+// large the state is.
 type Frozen struct {
 	Runs []*Run // in the order they were first sold
 	Asks map[ids.ID]Ask
 
-	// Step, unless it is nil, is called after each booking of those that All and Newest go through: where
-	// there are many, who asked for them may rest.
+	// Step, unless it is nil, is called after each booking that All and Newest go through. The caller may
+	// rest there.
 	Step func()
 
 	packed pages.Frozen
@@ -125,7 +125,7 @@ func (r *Restoring) Done() {
 	beside.Wait()
 }
 
-// isWrong reports whether no program has made a ticket of a snapshot.
+// isWrong reports whether a ticket of a snapshot has values that the program never writes.
 func isWrong(t Ticket) bool {
 	if t.Phase > Refunded || t.Was > Refunded || t.Carrier > Prepaid || t.Pending > Cancel {
 		return true
@@ -141,7 +141,7 @@ func isWrong(t Ticket) bool {
 	})
 }
 
-// RestoreAsk puts back what the provider was asked about a ticket.
+// RestoreAsk puts back the provider's question about a ticket.
 func (s Recorder) RestoreAsk(ticket ids.ID, ask Ask) {
 	s.asks[ticket] = ask
 }

@@ -9,9 +9,9 @@ import (
 	"waybill/schedule"
 )
 
-// MoveRun decides that a run leaves so many minutes later than its timetable says. missed is how many
-// tickets that live then have a change that cannot be made. Errors: ErrUnchanged, and what else is in the
-// way, in words.
+// MoveRun decides that a run leaves so many minutes later than its timetable says. missed is the number of
+// tickets that live and then have a change that cannot be made. Errors: ErrUnchanged, and a text that says
+// what is in the way.
 func (s *State) MoveRun(
 	now time.Time,
 	tt *schedule.Timetable,
@@ -55,7 +55,7 @@ func (s *State) MoveRun(
 	return e, missed, nil
 }
 
-// mayMove returns a run as it is at present, and by how many seconds it moves.
+// mayMove returns a run as it is now, and by how many seconds it moves.
 func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run ids.RunName,
 	minutes int) (present *Run, by int64, err error) {
 	if minutes < -MaxShift || minutes > MaxShift {
@@ -71,7 +71,7 @@ func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run ids.RunName,
 	}
 	by = int64(minutes)*60 - int64(was.Shift)
 	leaves := present.Dep(0).Add(time.Duration(by) * time.Second)
-	// That would be a mistake that could not be taken back: the run would be over.
+	// Such a mistake could not be taken back, as the run would be over.
 	if by < 0 && leaves.Before(now) {
 		return nil, 0, fmt.Errorf("it would have left at %s, and it is %s",
 			leaves.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
@@ -79,7 +79,7 @@ func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run ids.RunName,
 	return present, by, nil
 }
 
-// told returns the tickets of a run that live.
+// told returns the live tickets of a run, whose passengers are informed.
 func (s *State) told(now time.Time, run ids.RunName, phones bool) (list []ToldTicket) {
 	for _, o := range s.Riders(run) {
 		if o.Ticket.live(now) {
@@ -94,8 +94,9 @@ func (s *State) told(now time.Time, run ids.RunName, phones bool) (list []ToldTi
 	return list
 }
 
-// moved returns what a run that was sold becomes where the run, as it is at present, moves by so many
-// seconds. Where a timetable has come between, it leaves its first stop that both have when the bus does.
+// moved returns the run that replaces one that was sold, where the run as it is now moves by so many
+// seconds. Where a timetable was imported between, the sold run leaves the first stop that both have when
+// the bus does.
 func (r *Run) moved(present *Run, by int64) (m MovedRun, err error) {
 	m = MovedRun{Was: r.ID, Start: r.Start + by}
 	if at, ok := r.alignedWith(present); ok && at+by != m.Start {
@@ -106,8 +107,8 @@ func (r *Run) moved(present *Run, by int64) (m MovedRun, err error) {
 	return m, err
 }
 
-// alignedWith returns when the service day of a run would have to start for it to leave as another does;
-// false where they have no stop in common.
+// alignedWith returns the start of the service day with which one run leaves as another does; false where
+// they have no stop in common.
 func (r *Run) alignedWith(other *Run) (start int64, ok bool) {
 	for i := range r.Form.Stops {
 		for k := range other.Form.Stops {
@@ -120,8 +121,8 @@ func (r *Run) alignedWith(other *Run) (start int64, ok bool) {
 	return 0, false
 }
 
-// missesChange reports whether the second ride of a ticket leaves before the first arrives; became says
-// what runs become, nil that they stay.
+// missesChange reports whether the second ride of a ticket leaves before the first arrives. became returns
+// the run that replaces one; nil keeps it.
 func (t *Ticket) missesChange(became map[*Run]*Run) bool {
 	legs := t.Itinerary()
 	if len(legs) < 2 {
@@ -138,13 +139,13 @@ func (t *Ticket) MissesChange() bool {
 	return t.missesChange(nil)
 }
 
-// RefundsBy returns the departure that refunds count hours to. Where it was moved that is the latest that it
-// ever was: nobody loses by a change that somebody else made.
+// RefundsBy returns the departure to which refunds count hours. Where it was moved, that is the latest
+// departure of all: no passenger loses by a change that the carrier made.
 func (t *Ticket) RefundsBy() time.Time {
 	return t.Departure().Add(time.Duration(t.Earlier) * time.Second)
 }
 
-// MovedRuns returns what runs that were sold became.
+// MovedRuns returns the runs that replace those that were sold.
 func (s *State) MovedRuns(e *RunMoved) (list []*Run) {
 	for _, m := range e.Runs {
 		was := s.RunByID(m.Was)

@@ -15,7 +15,7 @@ import (
 // varints, runs by their number in the order they were first sold. Then come the passengers, one after the
 // other.
 
-// errPacked is of a text that no booking was packed into.
+// errPacked is the error of a text that is not a packed booking.
 var errPacked = errors.New("booking: is no packed booking")
 
 // Bits of the first byte of how a ticket stands; its phases are the others.
@@ -35,7 +35,7 @@ func (s Recorder) pack(x *Booking) string {
 	return string(text)
 }
 
-// appendFacts appends all of a booking but its passengers.
+// appendFacts appends everything about a booking but its passengers.
 func (x *Booking) appendFacts(b []byte) []byte {
 	b = append(b, x.ID[:]...)
 	b = append(b, x.Partner[:]...)

@@ -2,8 +2,8 @@ package booking
 
 import "strings"
 
-// Passenger is who travels: a name, an e-mail address and phones, packed into one string. Passengers are the
-// largest part of what a server with many tickets remembers.
+// Passenger is a traveller: a name, an e-mail address and phones, packed into one string. Passengers are
+// the largest part of the memory of a server with many tickets.
 type Passenger string
 
 const passengerSeparator = '\x7f' // no field may hold a control character; and JSON has this one as it is

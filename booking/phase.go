@@ -96,7 +96,8 @@ func named[T ~uint8](v *T, names []string, name string) error {
 	return nil
 }
 
-// transitions are the table "States and transitions", Ticket. The first that fits counts, none is a conflict.
+// transitions are the table "States and transitions", Ticket. The first row that fits counts; where none
+// fits, that is a conflict.
 var transitions = []struct {
 	from   []Phase
 	action Action
@@ -108,7 +109,7 @@ var transitions = []struct {
 	{[]Phase{Unpaid, Uncompleted, Booked}, Cancel, "", Canceled},
 	{[]Phase{Paid}, Cancel, schedule.OwnSource, Refunded},
 	{[]Phase{Paid}, Cancel, "", Canceled},
-	// Decision runs.cancelled: what becomes of the tickets of a run that its carrier cancels.
+	// Decision runs.cancelled: the tickets of a run that its carrier cancels.
 	{[]Phase{Unpaid, Booked}, CancelRun, "", Canceled},
 	{[]Phase{Paid}, CancelRun, "", Refunded},
 }
@@ -135,7 +136,7 @@ var projections = [...]struct{ status, payment string }{
 	Uncompleted: {"Uncompleted", "Unpaid"},
 }
 
-// Status returns the status and paymentStatus of a ticket that no carrier has said more of.
+// Status returns the status and paymentStatus of a ticket without a carrier status.
 func (p Phase) Status() (status, payment string) {
 	shown := projections[p]
 	return shown.status, shown.payment

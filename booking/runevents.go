@@ -5,7 +5,7 @@ import (
 	"waybill/schedule"
 )
 
-// RunChange is what a carrier has changed of a run. It is immutable.
+// RunChange is a carrier's change of a run. It is immutable.
 type RunChange struct {
 	Run ids.RunName `json:"run"`
 	schedule.Change
@@ -15,8 +15,8 @@ type RunChange struct {
 
 // The events, with what is in them.
 type (
-	// RunCanceled says that a run was cancelled with the tickets that live; or, of a run that was, that
-	// tickets followed which the provider had been asked about.
+	// RunCanceled says that a run was cancelled, with the tickets that live. A later RunCanceled of the
+	// same run cancels tickets that were pending then.
 	RunCanceled struct {
 		Run     ids.RunName       `json:"run"`
 		Reason  string            `json:"reason"`
@@ -31,8 +31,8 @@ type (
 		Refund   int64    `json:"refund"`          // minor units: all that was paid
 		Sends    []string `json:"sends,omitempty"` // see Settled.Sends
 	}
-	// RunMoved says that a run leaves so many minutes later than its timetable says. What was sold of it
-	// when a timetable said otherwise leaves then, too.
+	// RunMoved says that a run leaves so many minutes later than its timetable says. Tickets that were sold
+	// under another timetable leave at the same time.
 	RunMoved struct {
 		Run     ids.RunName  `json:"run"`
 		Minutes int          `json:"minutes"`
@@ -40,23 +40,24 @@ type (
 		Runs    []MovedRun   `json:"runs"` // as it was sold, in each form
 		Tickets []ToldTicket `json:"tickets"`
 	}
-	// MovedRun says what a run that was sold became.
+	// MovedRun says which run replaces one that was sold.
 	MovedRun struct {
 		Was     ids.RunID `json:"run"`
 		Start   int64     `json:"start"` // see Run
 		Offsets []int32   `json:"offsets"`
-		// Aligned says that it was sold by another timetable than is in force, and moves by another time
-		// than the minutes say: it leaves when the run does.
+		// Aligned says that the run was sold by another timetable than the one in force. It then moves by
+		// another time than the minutes say, so that it leaves when the run does.
 		Aligned bool `json:"aligned,omitempty"`
 	}
-	// ToldTicket is a ticket that lives, and leaves at another time.
+	// ToldTicket is a live ticket that leaves at another time.
 	ToldTicket struct {
 		ID      ids.ID   `json:"id"`
 		Booking ids.ID   `json:"booking"`
 		Partner ids.ID   `json:"partner"`
 		Sends   []string `json:"sends,omitempty"` // see Settled.Sends
 	}
-	// RunRestored says that a cancellation of a run is taken back, or else its move. No ticket was touched.
+	// RunRestored says that a cancellation of a run was taken back, or else its move. No ticket was
+	// touched.
 	RunRestored struct {
 		Run    ids.RunName `json:"run"`
 		Reason string      `json:"reason"`

@@ -10,22 +10,23 @@ import (
 	"waybill/schedule"
 )
 
-// key returns what names the run across timetables.
+// key returns the name of the run, which is the same in all timetables.
 func (r *Run) key() schedule.RunKey {
 	return schedule.RunKey{Trip: r.Form.TripKey(), Day: r.Day}
 }
 
-// seats is who has which seat of a run, and what else there is to know of it, in whichever form it was sold.
+// seats has the holds of a run, and everything else that all its forms share.
 type seats struct {
 	seating.Plan
 	sold []*Run // in each form of the plan
 
 	// bookings are the numbers of those that have a ticket on the run, whatever its state; rising.
 	bookings []uint32
-	change   *RunChange // what its carrier has changed; nil is nothing
+	change   *RunChange // the carrier's change; nil is none
 }
 
-// sit assigns a ticket its seats, by leg, or else those it had, for as long as its phase says.
+// sit gives a ticket its seats, by leg, for as long as its phase says. Without seats it keeps those that it
+// had.
 func (t *Ticket) sit(seats []int16, now time.Time) {
 	for i, seat := range seats {
 		t.Legs[i].Seat = seat
@@ -35,7 +36,7 @@ func (t *Ticket) sit(seats []int16, now time.Time) {
 	}
 }
 
-// ride is the leg as seats are taken for it.
+// ride returns the leg as a ride that takes a seat.
 func (l *Leg) ride() seating.Ride {
 	return seating.Ride{Form: l.Run.Form, From: l.From, To: l.To}
 }
@@ -58,14 +59,14 @@ func (l *Leg) hold(ticket ids.ID, until int64) seating.Hold {
 	}
 }
 
-// present is the run in the timetable in force, whose seats are asked for; where its trip is gone, as last
-// sold.
+// present is the run in the timetable in force, whose seats are asked for. Where its trip is gone, it is
+// the run as it was sold last.
 func (s *seats) present(tt *schedule.Timetable) *schedule.Form {
 	return presentForm(tt, s.sold[len(s.sold)-1])
 }
 
-// presentForm is the form of a run in the timetable in force, or, where its trip is gone, the form it was
-// sold in last.
+// presentForm is the form of a run in the timetable in force. Where its trip is gone, it is the form in
+// which it was sold last.
 func presentForm(tt *schedule.Timetable, last *Run) *schedule.Form {
 	trip, known := tt.TripByID(last.Form.Trip)
 	if known && tt.RunsOn(trip, last.Day) {
@@ -84,9 +85,9 @@ func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time
 	return held.Free(form, seating.Ride{Form: form, From: l.From, To: l.To}, now).Left
 }
 
-// reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any.
-// picked are those that others of the same request will get; a ticket that gets all its seats adds them. nil:
-// there are none.
+// reseat finds seats for the legs of a ticket whose hold has run out: its own seats, or with other any
+// seats. picked has the seats that other tickets of the request will get; a ticket that gets all its seats
+// adds them. It returns nil where seats are missing.
 func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seats][]seating.Hold,
 	now time.Time) (got []int16) {
 	legs := slices.Clone(t.Itinerary())

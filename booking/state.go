@@ -16,7 +16,7 @@ import (
 	"waybill/schedule"
 )
 
-// State is all that is remembered of bookings. It has no method that changes it: see [Recorder].
+// State remembers all bookings. It has no method that changes it: see [Recorder].
 type State struct {
 	packed     pages.List // bookings by number, see pack; "" once all tickets have moved away
 	room       []byte     // to pack one in
@@ -30,12 +30,12 @@ type State struct {
 	asks       map[ids.ID]Ask // by ticket
 	runChanges map[schedule.RunKey]*RunChange
 
-	// late are unpaid tickets that were moved into a booking of another age, so that the order of the
-	// bookings does not say when their windows end; see Overdue
+	// late has unpaid tickets that were moved into a booking of another age. The order of the bookings does
+	// not say when their windows end; see Overdue
 	late map[ids.ID]bool
 }
 
-// Ask is a confirmation that the provider was asked for, and has not given.
+// Ask is a question to the provider, which has not confirmed it.
 type Ask struct {
 	Key     ids.ID // the idempotency id
 	Action  Action
@@ -141,14 +141,14 @@ func (s *State) EachPending(f func(*Booking, *Ticket, Ask)) {
 	}
 }
 
-// Ask returns what the provider was asked about a ticket; false where that is answered, or was never asked.
+// Ask returns the question to the provider about a ticket; false where it was answered, or never asked.
 func (s *State) Ask(ticket ids.ID) (Ask, bool) {
 	ask, ok := s.asks[ticket]
 	return ask, ok
 }
 
-// AskKey returns the idempotency id to ask about a ticket under: that of the same question, if it got no
-// answer, or fresh.
+// AskKey returns the idempotency id for a question about a ticket: the id of the same question, if that was
+// not answered, or fresh.
 func (s *State) AskKey(ticket ids.ID, action Action, fresh ids.ID) ids.ID {
 	if ask, ok := s.asks[ticket]; ok && ask.Action == action {
 		return ask.Key
@@ -190,8 +190,8 @@ func (s Recorder) keepNew(b *Booking, text string, now time.Time) {
 	}
 }
 
-// learn has a booking found by its id, or a ticket's. Of two with the same id, which only a forged journal
-// has, the later is found.
+// learn has a booking found by an id, its own or a ticket's. Only a forged journal has two with the same
+// id; then the later is found.
 func (s Recorder) learn(x *ids.Index, id ids.ID, number uint32) {
 	for n := range x.Candidates(id) {
 		if s.at(n).has(id) {
@@ -207,7 +207,7 @@ func (b *Booking) has(id ids.ID) bool {
 	return b != nil && (b.ID == id || b.find(id) != nil)
 }
 
-// renew returns a booking for an event to change, and put to keep.
+// renew returns a booking that an event is about to change. put keeps it.
 func (s *State) renew(id ids.ID, now time.Time) *Booking {
 	b := s.Any(id)
 	b.Updated = now.UnixMilli()
@@ -219,7 +219,7 @@ func (s Recorder) put(b *Booking) {
 	s.packed.Set(int(b.number), s.pack(b))
 }
 
-// KnowRun makes a run known in the form it was sold in: a new one's, or a snapshot's in the snapshot's
+// KnowRun makes a run known in the form it was sold in: a new run, or one of a snapshot, in the snapshot's
 // order.
 func (s Recorder) KnowRun(r *Run) {
 	if s.runs[r.ID] != nil {
@@ -238,7 +238,7 @@ func (s Recorder) KnowRun(r *Run) {
 	s.order = append(s.order, r)
 }
 
-// Sale is what is to be sold: a journey with its price. It is worked out before the lock is taken.
+// Sale is a journey that is about to be sold, with its price. It is worked out before the lock is taken.
 type Sale struct {
 	Timetable *schedule.Timetable
 	runs      []*Run // in the form they would be sold in
@@ -247,7 +247,7 @@ type Sale struct {
 	until     time.Time // when the offer expires
 }
 
-// NewSale looks up what a journey on a timetable shows.
+// NewSale makes a Sale of a journey, from a timetable.
 func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, currency string,
 	until time.Time) *Sale {
 	s := &Sale{Timetable: tt, currency: currency, until: until}
@@ -272,9 +272,9 @@ func (e *SoldOut) Error() string {
 	return fmt.Sprintf("only %d seats are left (%s)", e.Left, e.Code)
 }
 
-// Create decides on a new booking for the passengers of a request, with seats for its tickets. All get seats
-// or none does (decision seats.whole); then the error is *SoldOut; that of an offer gone by is ErrExpired.
-// The request stays as it is.
+// Create decides on a new booking for the passengers of a request, with seats for its tickets. All get
+// seats or none does (decision seats.whole): then the error is *SoldOut. An offer that has expired is
+// ErrExpired. The request is not changed.
 func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, error) {
 	if !now.Before(sale.until) {
 		return nil, ErrExpired
@@ -316,7 +316,7 @@ func (s Recorder) ApplyCreated(now time.Time, e *Created) {
 	s.add(s.Sold(now, e), now)
 }
 
-// Sold returns a booking as an event of an instant made it, whatever became of it since. The runs are known.
+// Sold returns a booking as an event made it at an instant, without later changes. The runs are known.
 func (s *State) Sold(now time.Time, e *Created) *Booking {
 	ms := now.UnixMilli()
 	b := &Booking{

@@ -67,9 +67,9 @@ type rider struct {
 	ticket ids.ID
 }
 
-// Surplus returns what an import can bring about, of the runs that are not over at an instant: those with
-// more passengers than seats in the timetable in force, and the seats that two tickets have on the same part
-// of a run, each by day and trip. It needs no lock.
+// Surplus returns the surplus that imports have brought about: the runs that now have more passengers than
+// seats, and the seats that two tickets have on the same part of a run, each by day and trip. It leaves out
+// runs that are over at an instant, and needs no lock.
 func (f Frozen) Surplus(tt *schedule.Timetable, now time.Time) (list books.Surplus) {
 	last := map[schedule.RunKey]*Run{}
 	for _, r := range f.Runs {

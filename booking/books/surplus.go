@@ -14,8 +14,8 @@ type Surplus struct {
 	Shared   []Shared
 }
 
-// Oversold is a run on a part of which more passengers have seats than its bus has: it became smaller after
-// they bought.
+// Oversold is a run with more passengers than seats on one of its parts: its bus was replaced by a smaller
+// one after they bought.
 type Oversold struct {
 	Run          ids.RunName
 	Taken, Seats int // on the fullest part

@@ -30,7 +30,7 @@ func Parse(s string) (id ID, ok bool) {
 	return id, ok
 }
 
-// Of reads an id. What is no id of ours is the id of nothing, the zero ID.
+// Of reads an id. A text that is not one of our ids is the zero ID, which names nothing.
 func Of(text string) ID {
 	id, ok := Parse(text)
 	if !ok {
@@ -54,7 +54,7 @@ func parse(id []byte, s string) bool {
 	return err == nil && n == len(id)
 }
 
-// Compare orders ids, where an order must not come from a map.
+// Compare orders ids, where the order of a map must not count.
 func (id ID) Compare(other ID) int {
 	return bytes.Compare(id[:], other[:])
 }

@@ -80,8 +80,8 @@ func (x *Index) Add(id ID, number uint32) {
 	x.count++
 }
 
-// A Gathering is the ids of an index that is made at once. With a million, that takes a quarter of the time
-// of adding them one by one, since what is gathered lies side by side.
+// A Gathering has the ids of an index that is made at once. With a million ids that takes a quarter of the
+// time of adding them one by one, since the entries lie side by side.
 type Gathering struct {
 	index *Index
 	parts [1 << partBits][]uint64 // what will stand in the places of each part, in the order it was added
@@ -98,8 +98,8 @@ func (g *Gathering) Add(id ID, number uint32) {
 	g.parts[part] = append(g.parts[part], hashed|uint64(number+1))
 }
 
-// Index returns the index. Where two ids look alike, same reports whether they are one, which the numbers was
-// and later both stand for; it stands for later, then.
+// Index returns the index. Where two ids look alike, same reports whether they are one. Then the id stands
+// for the later number.
 func (g *Gathering) Index(same func(was, later uint32) bool) *Index {
 	for i, entries := range g.parts {
 		p := &g.index.parts[i]
@@ -128,7 +128,7 @@ func (p *part) replaceSame(entry uint64, same func(was, later uint32) bool) bool
 	return false
 }
 
-// put puts what was not there into a free place.
+// put puts a new entry into a free place.
 func (p *part) put(entry uint64) {
 	at := p.start(entry)
 	for p.places[at] != 0 {
@@ -138,7 +138,7 @@ func (p *part) put(entry uint64) {
 	p.used++
 }
 
-// grow makes room for more. What was removed is left out.
+// grow makes room for more, and leaves out removed entries.
 func (p *part) grow() {
 	old := p.places
 	there := 0
@@ -155,7 +155,7 @@ func (p *part) grow() {
 	}
 }
 
-// makeRoom makes places, two thirds of which so many ids will take.
+// makeRoom makes places, two thirds of which the ids will take.
 func (p *part) makeRoom(ids int) {
 	const least = 8
 	p.places = make([]uint64, max(least, ids+ids/2))
@@ -191,8 +191,8 @@ func (x *Index) Remove(id ID, was uint32) {
 	x.count--
 }
 
-// replace replaces what is there; it panics where it is not, as only a forged journal has it. Of two ids with
-// the same hash and number it does not matter which it is.
+// replace replaces an entry. It panics where there is none, which only a forged journal causes. Of two ids
+// with the same hash and number it does not matter which is replaced.
 func (p *part) replace(was, now uint64) {
 	if len(p.places) == 0 {
 		panic("ids: an empty index has no such id")

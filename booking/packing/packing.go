@@ -40,7 +40,7 @@ func (r *Reader) Number() (n uint64) {
 		c := r.Rest[i]
 		n |= uint64(c&0x7f) << (7 * i)
 		if c == 0 && i > 0 {
-			break // it could be shorter: nobody appends it so
+			break // a shorter form exists, and Append writes the shortest
 		}
 		if c < 0x80 {
 			r.Rest = r.Rest[i+1:]
@@ -66,7 +66,7 @@ func (r *Reader) ID() (id ids.ID) {
 // A Record is a packed booking in its two parts.
 type Record struct {
 	Facts      string
-	Passengers string // in plain text, so that a snapshot can be searched for what it knows of somebody
+	Passengers string // in plain text, so that a snapshot can be searched for a person's data
 }
 
 // Split returns the two parts of a text that starts with the first of them, as Append appends it.

@@ -14,7 +14,7 @@ import (
 	"waybill/schedule"
 )
 
-// A Plan is who has which seat of a run.
+// A Plan says which ticket has which seat of a run, on which part of the way.
 type Plan struct {
 	Forms []*schedule.Form // that the run was sold in
 	Holds []Hold           // some of which may have run out
@@ -30,20 +30,19 @@ type Hold struct {
 	Form     uint16 // position among the plan's
 }
 
-// taken is the seats of a form that are taken on each segment, from one stop to the next, a bit each, and
-// how many passengers there are. They stay so until an instant, in Unix milliseconds, but for what is sold.
+// taken has the seats of a form that are taken on each segment, from one stop to the next, a bit each, and
+// the number of passengers there. It holds until an instant, in Unix milliseconds; sales are added to it.
 type taken struct {
 	form  *schedule.Form
 	until int64
 	bits  []uint64 // by segment
-	// by segment: also by those whose seats the bus, which was larger when they bought, no longer has
+	// by segment: includes passengers whose seats are gone, as the bus was larger when they bought
 	held     []uint16
 	mappings []mapping // by form of the plan
 }
 
-// Vacancy is what a ride can be sold: which seats, and how many of them. After an import with a smaller bus
-// there can be more free labels than the bus has room for: those who keep the seats that it no longer has
-// travel all the same.
+// Vacancy is what can be sold for a ride: which seats, and how many. After an import with a smaller bus
+// more labels can be free than the bus has room for: passengers whose seats are gone travel all the same.
 type Vacancy struct {
 	Seats Set
 	Left  int
@@ -71,7 +70,7 @@ func (p *Plan) Add(h Hold, now int64) {
 	p.known.take(p, &h)
 }
 
-// forget drops the holds that have run out. They decide nothing any more.
+// forget drops the holds that have run out, which decide nothing any more.
 func (p *Plan) forget(now int64) {
 	p.Holds = slices.DeleteFunc(p.Holds, func(old Hold) bool {
 		return old.Until <= now
@@ -124,7 +123,7 @@ func (p *Plan) Held(form *schedule.Form, at int16, now time.Time) int {
 	return int(p.taken(form, now).held[at])
 }
 
-// taken returns the seats of a form that are taken at an instant. They are kept for the next who asks.
+// taken returns the seats of a form that are taken at an instant. It keeps them for the next call.
 func (p *Plan) taken(form *schedule.Form, now time.Time) *taken {
 	if p.known.form == form && now.UnixMilli() < p.known.until {
 		return &p.known
