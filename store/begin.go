@@ -12,8 +12,8 @@ import (
 	"waybill/store/live"
 )
 
-// begin journals the start, and opens the state for updates. The directory holds the key that it signs with
-// before its first line. One that has lines and no key is a copy.
+// begin journals the start, and opens the state for updates. A new directory holds the key that it signs
+// with before its first line; a directory with lines and no key is a copy.
 func (st *Store[S, E]) begin(x *start[S, E]) error {
 	key, err := checkpoint.PrivateKey(x.fsys)
 	switch {
@@ -36,7 +36,7 @@ func (st *Store[S, E]) begin(x *start[S, E]) error {
 		return err
 	}
 	said := x.opened()
-	// The key of a name that a copy was given stands in the line that gave it.
+	// A copy was given a name by a line, and that line has the name's key.
 	if !keySaid && origin == x.end.Origin {
 		said.Key = st.Key().String()
 	}
@@ -100,7 +100,7 @@ func (st *Store[S, E]) beginCopy(x *start[S, E]) error {
 	return err
 }
 
-// opened returns what the line of this start says.
+// opened returns the data of this start's line.
 func (x *start[S, E]) opened() *journal.Opened {
 	said := &journal.Opened{After: "unclean end"}
 	if x.end.Head.Seq == 0 {

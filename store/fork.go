@@ -19,7 +19,7 @@ import (
 // gives it a name and a key of its own, and says so in a line. The notes of before are set aside with the key
 // that checks them.
 
-// newForked makes a name and a key for the copy of a directory, whose last line is head.
+// newForked makes a name and a key for a copy. head is the last line of the directory that was copied.
 func newForked(parent string, head journal.Head,
 	random io.Reader) (*journal.Forked, ed25519.PrivateKey, error) {
 	key, err := signing.NewKey(random)
@@ -38,8 +38,8 @@ func newForked(parent string, head journal.Head,
 	}, key, nil
 }
 
-// publishOwnKey makes a key that of the directory, once the line that says it is durable. The private key
-// comes last: a start that finds none makes another name, and nothing was signed under this one.
+// publishOwnKey makes a key the directory's own, once the line that says it is durable. The private key
+// comes last. A start that finds no key makes another name, and nothing was signed under this one.
 func publishOwnKey(fsys durable.FS, key ed25519.PrivateKey) error {
 	if err := signing.SetAside(fsys); err != nil {
 		return err
@@ -50,7 +50,7 @@ func publishOwnKey(fsys durable.FS, key ed25519.PrivateKey) error {
 	return signing.PublishPrivateKey(fsys, key)
 }
 
-// Forked says where a copy has left the directory that it was copied from.
+// Forked says where a copy has left its directory.
 type Forked struct {
 	Origin       string // the parent's name
 	journal.Head        // the last line that both have
@@ -90,7 +90,7 @@ func (st *Store[S, E]) Fork(to durable.FS, dirs ...string) (Forked, error) {
 	return left, c.Finish(dirs)
 }
 
-// copyNotes copies the notes and the hashes of the tree, while no note is made.
+// copyNotes copies the notes and the hashes of the tree. No note is made meanwhile.
 func (st *Store[S, E]) copyNotes(c copies.Copy) error {
 	st.signing.Lock()
 	defer st.signing.Unlock()

@@ -22,7 +22,8 @@ func Look[S, E any](cfg Config[S, E]) (*Store[S, E], error) {
 	}
 	x := start[S, E]{cfg: &cfg, fsys: cfg.FS}
 	read := func() error { return x.readWith(math.MaxUint64, chain.InUse{}) }
-	// Snapshots and checkpoints come first: the journal that is read after them has all that they prove.
+	// Snapshots and checkpoints come first: the journal, which is read after them, has every line that they
+	// prove.
 	for _, step := range []func() error{x.thaw, x.newestCheckpoint, read, x.readFirst} {
 		if err := step(); err != nil {
 			return nil, err

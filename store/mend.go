@@ -16,9 +16,9 @@ import (
 	"waybill/store/journal/erase"
 )
 
-// mendEnd makes the end of a journal fit to be gone on with: it cuts a torn tail. Unless clean says that the
-// journal is known to be on disk up to its end, the last file is copied forward: the page cache may show what
-// never got there.
+// mendEnd prepares the end of a journal for further lines: it cuts off a torn tail. Then it copies the last
+// file forward, as the page cache may show bytes that never reached the disk. It does not copy where clean
+// reports that the journal is known to be on the disk up to its end.
 func mendEnd(fsys durable.FS, log *slog.Logger, end *chain.End, clean bool) error {
 	if end.Torn != nil {
 		if err := keepTorn(fsys, log, end.Torn); err != nil {
@@ -62,10 +62,9 @@ func publishPart(fsys durable.FS, dir, name, of string, from, length int64) erro
 	})
 }
 
-// Mend makes the end of a journal that nobody has open fit to be gone on with, as a start does: what a crash
-// has left of its last lines is cut off, the last file is copied forward, and what was to be erased is
-// erased. It returns the last line, and the file that it stands in, "" where there is none. Without FORMAT
-// the head is zero.
+// Mend prepares the end of a journal that nobody has open for further lines, as a start does: the remains
+// of a crash are cut off, the last file is copied forward, and named personal parts are erased. It returns
+// the last line, and the file that has it, "" where there is no line. Without FORMAT the head is zero.
 func Mend(fsys durable.FS) (head journal.Head, last string, err error) {
 	_, hash, err := journal.ReadOrigin(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,10 +96,10 @@ func Mend(fsys durable.FS) (head journal.Head, last string, err error) {
 	return head, end.Last, erase.CarryOut(fsys, erasures.Unerased(), erasing.by)
 }
 
-// lastErasing observes which line is the last that names what is erased.
+// lastErasing is an observer that finds the last line which names erased parts.
 type lastErasing struct{ by journal.Stamp }
 
-// Line takes up a line that names something.
+// Line records a line that names erased parts.
 func (x *lastErasing) Line(_ journal.Place, l *journal.Line) error {
 	erased, err := journal.ErasedBy(l)
 	if len(erased) > 0 {

@@ -73,7 +73,7 @@ func (st *Store[S, E]) open() error {
 	return st.begin(&x)
 }
 
-// start is a directory as a start finds it: what was read of it so far.
+// start is a directory as a start finds it, as far as it was read.
 type start[S, E any] struct {
 	cfg  *Config[S, E]
 	fsys durable.FS
@@ -162,8 +162,9 @@ func (x *start[S, E]) plant() error {
 	return nil
 }
 
-// read reads the journal and applies its lines after the snapshot. It checks the chain, that the journal has
-// what snapshots and the newest checkpoints prove, and that the tree of its lines has their roots.
+// read reads the journal and applies its lines after the snapshot. It checks the chain, that the journal
+// has the lines that snapshots and the newest checkpoints prove, and that the tree of its lines has their
+// roots.
 func (x *start[S, E]) read() error {
 	x.notes.Tree = x.leaves
 	return x.readWith(x.leaves.Size(), observe.Leaves{Tree: x.leaves})
@@ -219,8 +220,8 @@ func (x *start[S, E]) readFirst() error {
 	})
 }
 
-// mayGoOn reports whether the clock fits the journal's end, and whether the disk has room to start: to copy
-// the last file forward, and for the lines to come.
+// mayGoOn reports whether the clock fits the journal's end, and whether the disk has room for a start: for
+// a copy of the last file, and for the lines to come.
 func (x *start[S, E]) mayGoOn() error {
 	now := x.cfg.Now(x.state)
 	if x.end.Head.Time.After(now.Add(maxAhead)) {
@@ -237,13 +238,13 @@ func (x *start[S, E]) mayGoOn() error {
 	return err
 }
 
-// clean reports that the journal is known to be on disk up to its end.
+// clean reports whether the journal is known to be on the disk up to its end.
 func (x *start[S, E]) clean() bool {
 	last := x.end.Head.Seq
 	return x.end.Torn == nil && last > 0 && (x.proven == last || x.notes.Fits() == last)
 }
 
-// Start says how Open finds a directory, before it writes anything to it.
+// Start describes a directory that Open is about to write to for the first time.
 type Start struct {
 	Head journal.Head // the last line; zero where there is none
 	// Copy reports that there are lines and no key to sign more: the directory is a backup, a standby, or
@@ -266,12 +267,12 @@ func (x *start[S, E]) ready() error {
 	})
 }
 
-// mend makes the journal's end fit to be gone on with.
+// mend prepares the journal's end for further lines.
 func (x *start[S, E]) mend() error {
 	return mendEnd(x.fsys, x.cfg.Log, &x.end, x.clean())
 }
 
-// checkTree checks that the hashes of the tree are of lines that there are.
+// checkTree returns an error where hashes of the tree are of lines that the journal does not have.
 func (x *start[S, E]) checkTree() error {
 	if x.leaves.Size() == x.end.Head.Seq {
 		return nil
@@ -280,10 +281,10 @@ func (x *start[S, E]) checkTree() error {
 		"next start makes them again")
 }
 
-// signedWithin is how long a line waits for its checkpoint at most, but on a full disk.
+// signedWithin is how long a line waits for its checkpoint at most, unless the disk is full.
 const signedWithin = 5 * time.Second
 
-// warn logs what speaks against the notes, and is no reason not to start.
+// warn logs findings about the notes that are no reason not to start.
 func (x *start[S, E]) warn() {
 	log := x.cfg.Log
 	last := x.end.Head

@@ -9,14 +9,14 @@ import (
 	"waybill/store/tree"
 )
 
-// stem is the tree over the lines that are durable, and the last of them.
+// stem is the tree over the durable lines, and the last of them.
 type stem struct {
 	mu   sync.Mutex
 	head journal.Head
 	tree *tree.Files
 }
 
-// grow adds lines that have become durable, by what the chain covers of each.
+// grow adds durable lines to the tree, by the bytes that the chain covers.
 func (s *stem) grow(chained [][]byte, head journal.Head) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,8 +60,9 @@ func (st *Store[S, E]) runCheckpoints() {
 	}
 }
 
-// checkpoint signs the newest durable line, and reports whether that went well. One that cannot be written
-// loses nothing. The hashes of the tree come first: whatever a note vouches for can be proven.
+// checkpoint signs the newest durable line, and reports whether that went well. A checkpoint that cannot be
+// written loses nothing. The hashes of the tree come first, so that every line that a note vouches for can
+// be proven.
 func (st *Store[S, E]) checkpoint() bool {
 	st.signing.Lock()
 	defer st.signing.Unlock()

@@ -43,7 +43,7 @@ func (st *Store[S, E]) lastSnapshot(state S, head journal.Head) error {
 	return st.publishSnapshot(st.cfg.FS, head, st.cfg.Freeze(state))
 }
 
-// freeze returns what writes the present state, and the line that it is after, once that is durable.
+// freeze returns a function that writes the present state, and the state's last line, once that is durable.
 func (st *Store[S, E]) freeze() (write func(io.Writer) error, head journal.Head, err error) {
 	head, err = st.ViewAt(func(state S) { write = st.cfg.Freeze(state) })
 	return write, head, err
@@ -73,9 +73,9 @@ func (st *Store[S, E]) publishSnapshot(fsys durable.FS, head journal.Head,
 	return err
 }
 
-// Erase erases the personal parts of lines that durable lines of the type KindErased name, of which by is the
-// last: files of the journal are published anew, and snapshots made before are removed. A crash leaves each
-// file old or new.
+// Erase erases the personal parts of the lines that durable lines of the type KindErased name. by is the
+// last line that names any. Files of the journal are published anew, and snapshots made before are removed.
+// A crash leaves each file old or new.
 func (st *Store[S, E]) Erase(lines []journal.Erasure, by journal.Stamp) error {
 	if err := st.Snapshot(); err != nil {
 		return err

@@ -64,7 +64,7 @@ import (
 // Dirs are the directories of the store's own files.
 var Dirs = []string{"journal", "snapshots", tree.Dir}
 
-// A ClockError is of Open: the last line lies too far ahead of the clock for time to go on from it.
+// A ClockError is an error of Open: the last line lies too far ahead of the clock.
 type ClockError struct{ Last, Now time.Time }
 
 // Error returns both instants.
@@ -81,12 +81,12 @@ func (e *NoRoom) Error() string {
 	return fmt.Sprintf("store: the disk is full: %d more bytes are needed to start", e.Missing)
 }
 
-// maxAhead is how far the last line may lie ahead of the clock at Open; time stands still until that has
-// caught up.
+// maxAhead is how far the last line may lie ahead of the clock at Open. The store's time stands still until
+// the clock has caught up.
 const maxAhead = time.Minute
 
-// Config says what the stored value is ([replay.Model]) and where it is kept. FS, Now, Encode, Weigh and all
-// of the Model are required.
+// Config describes the stored value ([replay.Model]) and the place where it is kept. FS, Now, Encode, Weigh
+// and all of the Model are required.
 type Config[S, E any] struct {
 	replay.Model[S, E]
 	FS  durable.FS
@@ -151,7 +151,8 @@ func (st *Store[S, E]) Created() time.Time {
 	return st.created
 }
 
-// Pace returns the pace of a long work beside the store: it leaves the machine to those who view and update.
+// Pace returns the pace of long work beside the store. The work leaves the machine to those who view and
+// update.
 func (st *Store[S, E]) Pace() *pace.Pace {
 	return &pace.Pace{Calls: st.Calls}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// The bytes of a block, unless a line is longer. The first is small, since its first line may be all that is
-// wanted.
+// The bytes of a block, unless a line is longer. The first block is small, as its first line may be all
+// that the caller needs.
 const (
 	firstBlock = 4 << 10
 	lastBlock  = 256 << 10
@@ -19,7 +19,7 @@ type blockReader struct {
 	size int // of the next block
 	from *io.SectionReader
 	text []byte
-	rest []byte // what is read of the first line after the block
+	rest []byte // the bytes read after the block: a part of the next line
 	err  error  // what has ended the file
 }
 
@@ -41,7 +41,7 @@ func (b *blockReader) next() bool {
 		end := bytes.LastIndexByte(text, '\n') + 1
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			err = io.EOF
-			end = len(text) // a newline that lacks there is seen by its lack
+			end = len(text) // the parser sees that the newline is missing
 		}
 		b.text = text[:end]
 		b.rest = text[end:]

@@ -28,7 +28,8 @@ type Observer interface {
 	// Line sees a line that follows from the one before it. The reader uses the Line again for the next one;
 	// the bytes that it points to stay. An error that is not a *journal.Damage becomes damage to this line.
 	Line(at journal.Place, l *journal.Line) error
-	// End sees how the journal ends, unless the reading has ended before: by an error, or by ErrEnough.
+	// End sees the end of the journal. It is not called where the reading has ended before: by an error, or
+	// by ErrEnough.
 	End(end *End) error
 }
 
@@ -39,8 +40,8 @@ var ErrEnough = errors.New("store: enough")
 // A Reader says how a journal is read.
 type Reader struct {
 	FS durable.FS
-	// Skip is a line up to which nothing needs to be observed: of a file that ends with it, or before it,
-	// only the last line is read.
+	// Skip is a line up to which nothing needs to be observed. Of a file that ends with that line, or
+	// before it, only the last line is read.
 	Skip uint64
 	// Parse reads a line without its newline; nil is journal.Parse.
 	Parse func([]byte) (journal.Line, error)
@@ -56,7 +57,7 @@ func Strict(text []byte) (journal.Line, error) {
 	return l, err
 }
 
-// End is what was read of a journal.
+// End is the part of a journal that was read.
 type End struct {
 	Origin string        // the name in FORMAT
 	Head   journal.Head  // the last line
@@ -77,8 +78,8 @@ type Torn struct {
 	unfinished bool // it is one line without its newline
 }
 
-// Lost returns the error of a journal that ends, or is torn, before a line that was durable. proof says how
-// that is known.
+// Lost returns the error of a journal that ends, or is torn, before a line that was durable. proof names
+// what shows that the line was durable.
 func (e *End) Lost(proof string) *journal.Damage {
 	next := e.Head.Seq + 1
 	at := journal.Place{

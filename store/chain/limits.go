@@ -5,7 +5,7 @@ import "waybill/store/journal"
 // Until ends the reading with a line.
 type Until uint64
 
-// Line ends the reading where it is the last line wanted.
+// Line ends the reading with the last line that is wanted.
 func (u Until) Line(_ journal.Place, l *journal.Line) error {
 	if l.Seq == uint64(u) {
 		return ErrEnough
@@ -23,12 +23,12 @@ type After struct {
 	Next Observer     // nil: only the line itself is checked
 }
 
-// Skip returns the line before that one, for a reader: the line itself must be read, to be checked.
+// Skip returns the line before that one, for a reader. The line itself must be read, so that it is checked.
 func (a After) Skip() uint64 {
 	return max(a.Head.Seq, 1) - 1
 }
 
-// Line checks the line that the others come after, and shows these.
+// Line checks the line after which the others come, and shows the others.
 func (a After) Line(at journal.Place, l *journal.Line) error {
 	switch {
 	case l.Seq > a.Head.Seq && a.Next != nil:

@@ -10,8 +10,8 @@ import (
 	"waybill/store/journal"
 )
 
-// Read goes through the journal and shows it to the observers. Errors: *journal.Damage, journal.ErrNewer, and
-// those of the file system. What was read until then is returned beside an error, too.
+// Read goes through the journal and shows it to the observers. Errors: *journal.Damage, journal.ErrNewer,
+// and those of the file system. Beside an error, too, it returns what was read until then.
 func (r Reader) Read(observers ...Observer) (End, error) {
 	if r.Parse == nil {
 		r.Parse = journal.Parse
@@ -24,7 +24,7 @@ func (r Reader) Read(observers ...Observer) (End, error) {
 	return p.End, err
 }
 
-// pass is one reading of a journal. Its End is what was read so far.
+// pass is one reading of a journal. Its End is the part read so far.
 type pass struct {
 	Reader
 	End
@@ -34,7 +34,7 @@ type pass struct {
 	line   journal.Line // the one that observers see
 }
 
-// journal reads the files, and has the observers see their end.
+// journal reads the files, and shows their end to the observers.
 func (p *pass) journal() error {
 	firsts, err := journal.Numbers(p.FS, "journal")
 	if err != nil {
@@ -110,7 +110,8 @@ func (p *pass) file(f *io.SectionReader) error {
 	return p.blocks.failed()
 }
 
-// text reads the line n of a file. After the first bad line it looks for proof that this one was durable.
+// text reads the line n of a file. After the first bad line it searches later lines for proof that the bad
+// one was durable.
 func (p *pass) text(n int, text []byte) error {
 	l, bad := p.parse(text)
 	if p.Torn != nil {
@@ -146,7 +147,7 @@ func (p *pass) text(n int, text []byte) error {
 	return observed
 }
 
-// observe shows the line to the observers. It returns ErrEnough where one of them has said that.
+// observe shows the line to the observers. It returns ErrEnough where an observer has returned it.
 func (p *pass) observe(at journal.Place) error {
 	var enough error
 	for _, o := range p.observers {
@@ -167,7 +168,7 @@ func (p *pass) observe(at journal.Place) error {
 
 var errNewline = errors.New("has no newline at its end")
 
-// parse reads a line with its newline. One that is to prove something must be whole.
+// parse reads a line with its newline. A line that is to prove something must be whole.
 func (p *pass) parse(text []byte) (journal.Line, error) {
 	b, ok := bytes.CutSuffix(text, journal.Newline)
 	if !ok {

@@ -16,8 +16,8 @@ type Visited struct {
 	Event any // what Visits.Prepare has made of it
 }
 
-// Misfit is to be deferred where a line is decoded or visited. What panics there becomes damage to the line:
-// the chain is good, but no program wrote this.
+// Misfit is to be deferred where a line is decoded or visited. A panic there becomes damage to the line:
+// the chain is good, but no program wrote such a line.
 func (v *Visited) Misfit(err *error) {
 	if p := recover(); p != nil {
 		*err = journal.DamageAt(v.At, v.Line.Seq, fmt.Sprintf("does not fit the lines before it: %v", p))
@@ -36,13 +36,13 @@ type Visits struct {
 
 	batch  []Visited // to be handed on
 	size   int       // of its lines, in bytes
-	full   int       // from which size on it is handed on; batches grow as blocks do
+	full   int       // the size at which a batch is handed on; batches grow as blocks do
 	ahead  chan []Visited
 	failed atomic.Bool
 }
 
 // Read has the reader read the journal for the observers, of which v is one. It returns once all lines that
-// were shown to v are visited. The error of a visit precedes that of the reader: it is of an earlier line.
+// were shown to v are visited. The error of a visit precedes the reader's, as it is of an earlier line.
 func (v *Visits) Read(r Reader, observers ...Observer) (end End, err error) {
 	const waiting = 2 // batches between two goroutines
 	var behind sync.WaitGroup
@@ -79,7 +79,7 @@ func (v *Visits) visit(x *Visited) (err error) {
 	return v.Visit(x)
 }
 
-// Line has a line visited. Once a visit has failed no more need be read.
+// Line has a line visited. Once a visit has failed, no more lines are needed.
 func (v *Visits) Line(at journal.Place, l *journal.Line) error {
 	v.batch = append(v.batch, Visited{At: at, Line: *l})
 	v.size += len(l.Chained) + len(l.Personal)

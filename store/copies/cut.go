@@ -10,8 +10,8 @@ import (
 	"waybill/store/note"
 )
 
-// cutNotes leaves out what vouches for lines after one, of a directory that nobody has open: their notes, in
-// all logs, and the newest of all kinds where it is one of these.
+// cutNotes removes the notes of lines after one from a directory that nobody has open: from all logs, and
+// from the files of the newest checkpoints.
 func cutNotes(fsys durable.FS, last uint64) error {
 	earlier, err := checkpoint.Aside(fsys)
 	if err != nil {
@@ -32,8 +32,8 @@ func cutNotes(fsys durable.FS, last uint64) error {
 	return cutFile(fsys, checkpoint.File, last, newest)
 }
 
-// cutLog leaves notes of lines after one out of a log, and what is no note. It returns the last that stays,
-// nil where none does.
+// cutLog removes from a log the notes of lines after one, and what is no note. It returns the last note
+// that stays, nil where none does.
 func cutLog(fsys durable.FS, name string, last uint64) (newest []byte, err error) {
 	text, err := durable.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,8 @@ func cutLog(fsys durable.FS, name string, last uint64) (newest []byte, err error
 	return newest, durable.PublishText(fsys, ".", name, kept)
 }
 
-// cutFile puts another note, or nil, in the place of one of a line after the last.
+// cutFile puts another note in the place of a file's note of a line after the last. Where other is nil, it
+// removes the file.
 func cutFile(fsys durable.FS, name string, last uint64, other []byte) error {
 	signed, err := durable.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {

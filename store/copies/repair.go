@@ -13,15 +13,15 @@ import (
 	"waybill/store/replay"
 )
 
-// A Cut is what a repair is to cut off a journal, and why.
+// A Cut says which lines a repair is to cut off a journal, and why.
 type Cut struct {
 	At     uint64 // the first line that is cut; those before it must be good
 	Reason string
-	By     any  // who does it, in the form of the program that repairs
+	By     any  // who repairs, in the form of the calling program
 	Force  bool // also where no line from At on is damaged
 }
 
-// An UndamagedError is of a repair that would cut good lines only.
+// An UndamagedError is the error of a repair that would cut good lines only.
 type UndamagedError struct {
 	At    uint64
 	Lines uint64 // from At on
@@ -89,7 +89,7 @@ type kept struct {
 	end      chain.End
 }
 
-// read reads the lines before a cut. Notes that are no good are left to verify.
+// read reads the lines before a cut. Bad notes are left to verify.
 func (k *kept) read(at uint64, visits *chain.Visits) error {
 	k.notes = observe.Notes{FS: k.fsys, Repairs: new(observe.Repairs)}
 	_ = k.notes.AddAll(false)
@@ -117,14 +117,14 @@ func (k *kept) read(at uint64, visits *chain.Visits) error {
 	return nil
 }
 
-// rest is what comes after the lines of a journal that are kept.
+// rest is the journal after the lines that are kept.
 type rest struct {
-	lines    uint64 // that follow from each other
-	damaged  bool   // after these, or something is missing
+	lines    uint64 // lines that follow from each other
+	damaged  bool   // after these a line is damaged or missing
 	erasures *observe.Erasures
 }
 
-// rest reads the lines after those that are kept. A personal part that is gone without a line that says so is
+// rest reads the lines after those that are kept. A personal part that is gone, and that no line names, is
 // damage, as for verify.
 func (k *kept) rest() (x rest, err error) {
 	x.erasures = observe.NewErasures()

@@ -2,7 +2,7 @@ package inspect
 
 import "sync"
 
-// checks go on beside what has begun them, one at a time: each may need as much memory as the state.
+// checks run beside the caller, one at a time, as each may need as much memory as the state.
 type checks struct {
 	under sync.WaitGroup
 	one   sync.Mutex
@@ -20,7 +20,8 @@ func (c *checks) begin(check func() error) {
 	})
 }
 
-// wait waits for all, and returns the error of the first begun that has one.
+// wait waits for all checks, and returns the error of the first one that has an error, in the order in
+// which they were begun.
 func (c *checks) wait() error {
 	c.under.Wait()
 	for _, wrong := range c.wrong {

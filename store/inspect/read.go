@@ -74,8 +74,8 @@ func Follow(fsys durable.FS, after journal.Head, visit func(*journal.Line) error
 	}, nil
 }
 
-// Proven returns the last line that is known to be on the disk: that a checkpoint or a snapshot was made of.
-// A line says that of those before it, too.
+// Proven returns the last line that is known to be on the disk, since a checkpoint or a snapshot was made of
+// it. The lines before it are on the disk, too.
 func Proven(fsys durable.FS) (seq uint64, err error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if len(seqs) > 0 {
@@ -95,8 +95,8 @@ func Proven(fsys durable.FS) (seq uint64, err error) {
 	return seq, err
 }
 
-// SignedSince reports whether the newest checkpoint of a journal that is in use vouches for a line: it is of
-// that line, or of a later one that follows from it.
+// SignedSince reports whether the newest checkpoint of a journal in use vouches for a line. It does where
+// it is of that line, or of a later line that follows from it.
 func SignedSince(fsys durable.FS, line journal.Head) (bool, error) {
 	signed, err := checkpoint.Newest(fsys)
 	if err != nil {

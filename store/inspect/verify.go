@@ -29,27 +29,27 @@ import (
 	"waybill/store/tree"
 )
 
-// Report is what Verify found sound.
+// Report has the findings of Verify on a sound directory.
 type Report struct {
 	Head      journal.Head
 	Last      journal.Place // of the last line
 	Files     int
 	Snapshots int
-	// Checkpoints counts lines that there are checkpoints of; with none, and lines, nobody has signed the
-	// journal.
+	// Checkpoints is the number of lines that have checkpoints. Where it is 0 and there are lines, nobody
+	// has signed the journal.
 	Checkpoints int
 	Vouched     uint64                 // the last line that a checkpoint vouches for
 	Unvouched   time.Time              // of the first line after that; zero where there is none
 	Copy        bool                   // there is no key: nothing signs here until it is served
 	Unkept      []string               // earlier names of the directory, whose checkpoints are not there
 	Older       *observe.Older         // the file checkpoint is older than the log; nil where it is not
-	Unerased    []journal.Erasure      // lines whose personal parts an Erase that was cut short has left
-	Torn        *chain.Torn            // an end that the next start would cut
+	Unerased    []journal.Erasure      // lines whose personal parts were left by an Erase that was cut short
+	Torn        *chain.Torn            // an end that the next start will cut off
 	Witnessed   []checkpoint.Witnessed // for each witness that was asked after
 }
 
-// Unsigned reports whether no checkpoint vouches for the journal: anybody with access to the disk can have
-// written it.
+// Unsigned reports whether no checkpoint vouches for the journal. Anybody who can write to the disk can
+// have written it.
 func (r *Report) Unsigned() bool {
 	return r.Checkpoints == 0 && r.Head.Seq > 0
 }
@@ -60,7 +60,7 @@ type Kept struct {
 	Key  ed25519.PublicKey // nil: the directory's own, of the name that has signed
 }
 
-// Expected is what the caller knows of the directory from elsewhere.
+// Expected has what the caller knows about the directory from elsewhere.
 type Expected struct {
 	Kept      []Kept
 	Witnesses []note.Key // that should have signed
@@ -111,7 +111,7 @@ func Verify[S, E any](fsys durable.FS, live bool, model *replay.Model[S, E], exp
 	if err == nil {
 		err = inspect(r.State, x.end.Head.Stamp)
 	}
-	// A snapshot is of a line before the one that stopped the reading.
+	// A snapshot may be of a line before the one that stopped the reading.
 	err = cmp.Or(snapshots.wait(), err)
 	rep := x.report()
 	rep.Snapshots = len(snapshots.wrong)
@@ -127,8 +127,8 @@ type verification struct {
 	end      chain.End
 }
 
-// collect takes up what the journal is to be held against: the directory's checkpoints, and what the caller
-// knows from elsewhere.
+// collect takes up everything that the journal must agree with: the directory's checkpoints, and what the
+// caller expects.
 func (x *verification) collect(live bool, expected Expected) error {
 	x.notes = observe.Notes{
 		FS:        x.fsys,
@@ -150,8 +150,8 @@ func (x *verification) collect(live bool, expected Expected) error {
 	return err
 }
 
-// read goes through the journal. It has lines visited, and holds the hashes of the tree against its lines.
-// proven is the line that the newest snapshot was made after.
+// read goes through the journal. It has lines visited, and compares the hashes of the tree with the lines.
+// proven is the line of the newest snapshot.
 func (x *verification) read(live bool, proven uint64, visits *chain.Visits) error {
 	lines, err := tree.NewCheck(x.fsys, x.notes.Rooted())
 	if err != nil {
@@ -178,7 +178,7 @@ func (x *verification) read(live bool, proven uint64, visits *chain.Visits) erro
 	return err
 }
 
-// afterwards checks what is known once the journal was read.
+// afterwards checks what can be checked only once the journal was read.
 func (x *verification) afterwards() error {
 	if err := x.notes.Foreign(); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (x *verification) afterwards() error {
 	return x.erasures.Unexplained(x.fsys, x.end.Head)
 }
 
-// report returns what was found.
+// report returns the findings.
 func (x *verification) report() Report {
 	return Report{
 		Head:        x.end.Head,
@@ -213,9 +213,8 @@ func (x *verification) isCopy() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// publicKeyIsOwn returns an error for a checkpoint.pub that is not the key that the journal says. Before the
-// first checkpoint of its name, the first start of a copy may have been cut short: it has not got the key
-// yet.
+// publicKeyIsOwn returns an error for a checkpoint.pub that is not the key which the journal says. A copy
+// may lack its key before the first checkpoint of its name, as its first start may have been cut short.
 func (x *verification) publicKeyIsOwn() error {
 	origin, _ := x.names.Now()
 	if x.notes.SignedAs(origin) == 0 && x.isCopy() {
@@ -231,7 +230,7 @@ func (x *verification) publicKeyIsOwn() error {
 	return x.names.CheckOwnKey(public)
 }
 
-// onlyJournalFiles returns an error for a file among those of the journal that is none.
+// onlyJournalFiles returns an error where another file lies among those of the journal.
 func onlyJournalFiles(fsys durable.FS) error {
 	names, err := fsys.List("journal")
 	i := slices.IndexFunc(names, func(name string) bool {
@@ -243,10 +242,10 @@ func onlyJournalFiles(fsys durable.FS) error {
 	return err
 }
 
-// journalFile matches what the files of the journal are called. A copy of one under another name is none.
+// journalFile matches the names of the journal's files. A copy of one under another name does not match.
 var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + durable.TempSuffix + `)?$`)
 
-// treeDamage is the error of a file of hashes that has a wrong one. Nothing is lost with it.
+// treeDamage is the error of a file of hashes with a wrong hash. Nothing is lost with such a file.
 func treeDamage(err error) error {
 	if wrong, ok := errors.AsType[*tree.Wrong](err); ok {
 		return journal.InFile(

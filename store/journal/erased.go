@@ -12,14 +12,14 @@ import (
 // that it names stand in full files.
 const KindErased = "personal.erased"
 
-// Erasure is a line whose personal part is named to be erased, and since when.
+// Erasure is a line whose personal part is named as erased, and the time of that.
 type Erasure struct {
 	Seq uint64
 	At  time.Time // of the line that names it
 }
 
-// ErasedBy returns the lines before a line whose personal parts it says are erased, rising: by itself, or,
-// where it is of a repair, also by lines that were cut off.
+// ErasedBy returns the lines before a line whose personal parts it says are erased, rising. A line of a
+// repair also names those that were erased by lines which the repair cut off.
 func ErasedBy(l *Line) (list []Erasure, err error) {
 	if l.Type != KindErased && l.Type != KindRepaired {
 		return nil, nil

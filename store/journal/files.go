@@ -23,12 +23,13 @@ type Place struct {
 // Damage is an error that says where the files are not as they were written.
 type Damage struct {
 	Place
-	Seq    uint64 // of the line that is expected there; 0 in a file that is no journal
+	Seq    uint64 // of the line that is expected there; 0 in a file that is not the journal's
 	Reason string
-	// Forked says, of files that may well be as they were written, how a signed note that does not fit is
-	// related to the journal; "" where the bytes are wrong.
+	// Forked is the relation of the journal to a signed note that does not fit it; the files may well be as
+	// they were written. It is "" where the bytes are wrong.
 	Forked string
-	// Books says that the bytes are as they were written, and that what the line says breaks a rule.
+	// Books reports that the bytes are as they were written, and that the line breaks a rule of the
+	// business.
 	Books bool
 }
 
@@ -45,12 +46,13 @@ func DamageAt(at Place, seq uint64, reason string) *Damage {
 	return &Damage{Place: at, Seq: seq, Reason: reason}
 }
 
-// InFile is damage to a file that is no journal.
+// InFile is damage to a file that is not the journal's.
 func InFile(name, reason string) *Damage {
 	return &Damage{Place: Place{File: name}, Reason: reason}
 }
 
-// Name names a journal file by its first line, a snapshot by the line it was made after.
+// Name returns the name of a journal file, from its first line, or of a snapshot, from the line it was made
+// after.
 func Name(seq uint64) string {
 	return fmt.Sprintf("%012d.jsonl", seq)
 }
@@ -73,7 +75,7 @@ var ErrNewer = errors.New("store: written by a newer version")
 const (
 	formatLine    = "waybill-journal v%d %s\n"
 	formatVersion = 1
-	// OriginStart is what the name of a directory starts with; its id follows.
+	// OriginStart is the start of a directory's name; its id follows.
 	OriginStart = "waybill/"
 )
 
@@ -82,7 +84,7 @@ func Format(id string) []byte {
 	return fmt.Appendf(nil, formatLine, formatVersion, id)
 }
 
-// ReadOrigin reads FORMAT: the directory's own name, and what stands for the hash before line 1.
+// ReadOrigin reads FORMAT. It returns the directory's own name, and the hash that precedes line 1.
 func ReadOrigin(fsys durable.FS) (name string, hash [32]byte, err error) {
 	text, err := durable.ReadFile(fsys, "FORMAT")
 	if err != nil {
@@ -92,7 +94,7 @@ func ReadOrigin(fsys durable.FS) (name string, hash [32]byte, err error) {
 	return OriginStart + id, sha256.Sum256(text), err
 }
 
-// CheckFormat returns an error for what is no text of FORMAT, or of a newer version.
+// CheckFormat returns an error for a text that is not one of FORMAT, or is one of a newer version.
 func CheckFormat(text []byte) error {
 	_, err := parseFormat(text)
 	return err
@@ -123,7 +125,7 @@ func Scan(f *io.SectionReader) *bufio.Scanner {
 	return lines
 }
 
-// splitLine is a bufio.SplitFunc. It leaves the newline, so that its lack is seen.
+// splitLine is a bufio.SplitFunc. It leaves the newline at the line, so that a missing one can be seen.
 func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	n := bytes.IndexByte(data, '\n') + 1
 	if n == 0 && atEOF {

@@ -54,7 +54,7 @@ type Line struct {
 	Data     []byte // the whole object
 	Personal []byte // the object, or nil
 
-	Chained []byte // what the chain covers of it
+	Chained []byte // the bytes that the chain covers
 }
 
 // KindClock is the type of the lines that [live.Value.SetClock] writes.
@@ -94,13 +94,13 @@ func (l *Line) Follows(head Head) error {
 	return nil
 }
 
-// HasHashAfter reports whether the line's hash follows from its bytes and the hash of the line before.
+// HasHashAfter reports whether the line's hash follows from its bytes and from the hash of head.
 func (l *Line) HasHashAfter(before [32]byte) bool {
 	return chain(before, l.Chained) == l.Hash
 }
 
-// IsNewer reports whether a line that Parse has refused is of a later version of the program: it has not the
-// members that a line has, and its hash follows from head all the same, so that it was written as it stands.
+// IsNewer reports whether a line that Parse has refused is of a later version of the program. Its members
+// are others, and its hash follows from head all the same: it was written as it stands.
 func (l *Line) IsNewer(refused error, head Head) bool {
 	return refused == errMembers && chain(head.Hash, l.Chained) == l.Hash
 }
@@ -150,7 +150,7 @@ func (l *Line) Text() []byte {
 	return append(b, '\n')
 }
 
-// appendFrame appends what stands between the hash and the data.
+// appendFrame appends the members between the hash and the data.
 func (l *Line) appendFrame(b []byte) []byte {
 	b = append(b, `"seq":`...)
 	b = strconv.AppendUint(b, l.Seq, 10)
@@ -165,7 +165,7 @@ func (l *Line) appendFrame(b []byte) []byte {
 
 var (
 	errFrame = errors.New("is not in the form of a journal line")
-	// errMembers is errFrame of what the chain covers of a line.
+	// errMembers is the errFrame of the part of a line that the chain covers.
 	errMembers = errors.New(errFrame.Error())
 )
 
@@ -201,8 +201,8 @@ func Parse(b []byte) (l Line, err error) {
 	return l, nil
 }
 
-// parseFrame reads what stands between the hash and the data, and the data. It
-// is lenient; what it reads must come out the same when it is written.
+// parseFrame reads the members between the hash and the data, and the data. Each member is read leniently:
+// the frame is then written again, and must have the same bytes.
 func (l *Line) parseFrame(b []byte) (ok bool) {
 	rest := b
 	seq := member(&rest, `"seq":`, `,`)
@@ -255,7 +255,7 @@ func personalHash(data []byte) (sum [32]byte, ok bool) {
 
 const erasedLayout = `{"erased":"` + TimeLayout + `"}`
 
-// ErasedPart returns what stands in place of a personal part that was erased at an instant.
+// ErasedPart returns the text in place of a personal part that was erased at an instant.
 func ErasedPart(at time.Time) []byte {
 	return at.UTC().AppendFormat(nil, erasedLayout)
 }

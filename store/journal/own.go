@@ -27,9 +27,9 @@ type Opened struct {
 	Key   string      `json:"key,omitempty"` // the directory's verifier key, where no line says it yet
 }
 
-// OpenedTorn is what the start has cut off the journal's end.
+// OpenedTorn is the end of the journal that the start has cut off.
 type OpenedTorn struct {
-	File    string `json:"file"` // that the bytes are kept in
+	File    string `json:"file"` // the file that has the bytes
 	Bytes   int64  `json:"bytes"`
 	CutFrom string `json:"cutFrom"` // the file of the journal
 	Offset  int64  `json:"offset"`  // in bytes
@@ -54,9 +54,9 @@ type ForkedParent struct {
 type Repaired struct {
 	Reason string `json:"reason"`
 	Forced uint64 `json:"forced,omitempty"` // undamaged lines that were cut, where that was asked for
-	// Erased has the lines whose personal parts were erased by lines that were cut off, and when.
+	// Erased has the lines whose personal parts were erased by lines that were cut off, with the times.
 	Erased map[uint64]string `json:"erased,omitempty"`
-	By     any               `json:"by,omitempty"` // who did it, in the form of the program that repairs
+	By     any               `json:"by,omitempty"` // who repaired, in the form of the program that did
 }
 
 // Data returns the data of a line of the store's own.

@@ -17,8 +17,8 @@ import (
 //	…
 //	{"sha256":"<64 hex>"}
 
-// WriteSnapshot writes a snapshot made after a line, whose state write writes. It returns how many bytes that
-// was.
+// WriteSnapshot writes a snapshot of a line. write writes the state after that line. It returns the number
+// of bytes.
 func WriteSnapshot(f io.Writer, head Head, write func(io.Writer) error) (size int64, err error) {
 	sum := sha256.New()
 	w := bufio.NewWriterSize(io.MultiWriter(f, sum, (*counter)(&size)), 1<<18)
@@ -49,7 +49,7 @@ func SnapshotStart(h Head) string {
 	)
 }
 
-// ParseSnapshotStart reads what SnapshotStart returns; of anything else it returns anything.
+// ParseSnapshotStart reads a snapshot's first line. Of any other text it may return anything.
 func ParseSnapshotStart(line string) (h Head) {
 	var sum []byte
 	var when string

@@ -70,10 +70,10 @@ type Config[S, E any] struct {
 // released. The writer writes nothing meanwhile.
 type Durable func(Written)
 
-// Written is what one write and one sync have made durable.
+// Written is the result of one write and one sync that have made lines durable.
 type Written struct {
 	Head    journal.Head // the last line
-	Chained [][]byte     // what the chain covers of each line; the bytes are good until Durable returns
+	Chained [][]byte     // the bytes of each line that the chain covers; they are good until Durable returns
 	Bytes   int
 	Begun   bool // the lines begin a file
 }
@@ -103,7 +103,7 @@ type Value[S, E any] struct {
 	w      writer
 }
 
-// End is where a journal is gone on with.
+// End is the end of a journal, to which more lines are added.
 type End struct {
 	File durable.File // open for appending, closed by the Value
 	Size int64        // of the file

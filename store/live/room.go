@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// Reserve is the room, in bytes, that is always reserved beyond all that is queued; without it an update
-	// is refused.
+	// Reserve is the room, in bytes, that is always reserved beyond the lines in the queue. Without it an
+	// update is refused.
 	Reserve = 1 << 20
 	// that most updates need at most: with less beyond the reserve the disk counts as full
 	ordinary = 256 << 10
@@ -19,8 +19,8 @@ const (
 	lookForRoom = 500 * time.Millisecond
 )
 
-// allot reserves room in a file beyond a size, and returns up to where: plenty if the disk has as much, else
-// less, but at least least bytes.
+// allot reserves room in a file beyond a size, and returns the end of that room: plenty bytes where the
+// disk has them, or else fewer, but at least least.
 func allot(f durable.File, size, least int64) (end int64, err error) {
 	for more := max(plenty, least); ; more = max(more/2, least) {
 		err = f.Reserve(size + more)
@@ -38,7 +38,8 @@ func noSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// takeSearch returns the search for room that is asked for, nil where none is. Later ones begin another.
+// takeSearch returns the search for room that an update waits for, nil where none does. Later updates begin
+// another.
 func (v *Value[S, E]) takeSearch() *search {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -55,8 +56,8 @@ func (v *Value[S, E]) found(wanted *search, found bool) {
 	}
 }
 
-// makeRoom reserves room on the disk for the lines to come, and for those that an update waits to hand in,
-// and reports whether there is enough for others.
+// makeRoom reserves room on the disk for the lines to come, and for lines that an update waits to hand in.
+// It reports whether there is enough for other updates.
 func (v *Value[S, E]) makeRoom() bool {
 	w := &v.w
 	wanted := v.takeSearch()
@@ -94,15 +95,15 @@ func (v *Value[S, E]) makeRoom() bool {
 	return enough
 }
 
-// A search for room is what an update waits for whose lines have more bytes than are reserved.
+// A search for room. Updates wait for it whose lines have more bytes than are reserved.
 type search struct {
 	bytes int64         // the most that one of them needs
 	done  chan struct{} // closed once the writer has looked
 	found bool          // read after done
 }
 
-// askForRoom has the writer reserve room for this many bytes, and reports whether there was as much. Where
-// the store can no longer be used it reports true: to try again says why.
+// askForRoom has the writer reserve room for this many bytes, and reports whether the disk had as much.
+// Where the store can no longer be used it reports true: the next try returns why.
 func (v *Value[S, E]) askForRoom(bytes int64) (found bool) {
 	v.mu.Lock()
 	if v.usable() != nil {
@@ -121,8 +122,8 @@ func (v *Value[S, E]) askForRoom(bytes int64) (found bool) {
 }
 
 // lacksRoom returns why lines of at most this many bytes cannot be taken: ErrFull, or *tooHeavy where the
-// writer has to look for more room. What is reserved counts as it is now: when the writer found no more,
-// lines may have been under way that took less of it than they weighed. The lock is held.
+// writer has to look for more room. It counts the room that is reserved now. After the writer has found no
+// more, lines that were under way may have taken less than they weighed. The lock is held.
 func (v *Value[S, E]) lacksRoom(bytes int64) error {
 	if v.full && v.room < Reserve+ordinary {
 		return ErrFull
@@ -133,8 +134,8 @@ func (v *Value[S, E]) lacksRoom(bytes int64) error {
 	return nil
 }
 
-// moveRoom reserves room in a new file for what is to be written now and for all that is pending, and returns
-// up to where. From then on the room is that of the new file.
+// moveRoom reserves room in a new file for the batch that is being written and for all pending lines, and
+// returns the end of that room. From then on the room is the new file's.
 func (v *Value[S, E]) moveRoom(f durable.File) (end int64, err error) {
 	now := int64(len(v.w.buf))
 	v.mu.Lock()

@@ -101,7 +101,7 @@ func (v *Value[S, E]) commit(events []E, after func(S, time.Time)) error {
 	return nil
 }
 
-// usable returns why nothing can be asked of the store any more. The lock is held.
+// usable returns why the store can no longer be used; nil while it can. The lock is held.
 func (v *Value[S, E]) usable() error {
 	if v.err == nil && v.closed {
 		return ErrClosed
@@ -150,7 +150,7 @@ func (b *batch[E]) wait() error {
 	return b.err
 }
 
-// fail makes err final and releases all who wait. The lock is held.
+// fail makes err final and releases everybody who waits. The lock is held.
 func (v *Value[S, E]) fail(err error) {
 	if v.err != nil {
 		return

@@ -18,7 +18,7 @@ type entry[E any] struct {
 	event        E
 }
 
-// batch is what one write and one sync make durable together.
+// batch has the lines that one write and one sync make durable together.
 type batch[E any] struct {
 	entries []entry[E]
 	weight  int64 // of their lines, at most, in bytes
@@ -39,11 +39,11 @@ type writer struct {
 	head    journal.Head // the newest durable line
 	next    journal.Head // the last line in buf
 	buf     []byte       // what flush is to write
-	begin   bool         // what is in buf should begin a file
-	rotated bool         // a file was begun for what is in buf
+	begin   bool         // the lines in buf should begin a file
+	rotated bool         // a file was begun for the lines in buf
 	full    bool         // there is no more room on the disk
 
-	chained [][]byte // what the chain covers of each line in buf
+	chained [][]byte // the bytes of each line in buf that the chain covers
 
 	data, personal []byte // buffers for Encode
 }
@@ -91,7 +91,7 @@ func (v *Value[S, E]) run() {
 	}
 }
 
-// finish releases all who wait for the batch.
+// finish releases everybody who waits for the batch.
 func (v *Value[S, E]) finish(b *batch[E], err error) {
 	v.mu.Lock()
 	v.inflight = nil
@@ -118,7 +118,7 @@ func (v *Value[S, E]) write(b *batch[E]) error {
 		e.Head = w.add(e.Stamp, kind, w.data, w.personal)
 		w.begin = w.begin || kind == journal.KindErased
 	}
-	if size := int64(len(w.buf)); size > b.weight { // it draws on the reserve, and may be more than that
+	if size := int64(len(w.buf)); size > b.weight { // it draws on the reserve, and may be larger than that
 		v.cfg.Log.Error("lines of the journal are larger than they were weighed",
 			"bytes", size, "weighed", b.weight, "last", w.next.Seq)
 	}
@@ -140,7 +140,7 @@ func (w *writer) add(stamp journal.Stamp, kind string, data, personal []byte) jo
 	return l.Head
 }
 
-// flush makes what was added durable: one write, one sync.
+// flush makes the added lines durable: one write, one sync.
 func (v *Value[S, E]) flush() error {
 	w := &v.w
 	w.rotated = false

@@ -15,13 +15,13 @@ import (
 	"waybill/store/journal"
 )
 
-// Model says what the value is that a journal is of. S is the value, a pointer; E is an event.
+// Model describes the value that a journal leads to. S is the value, a pointer; E is an event.
 type Model[S, E any] struct {
 	New func() S // returns the value before the first line
 	// Apply changes the value as the event says. It must not fail, read a clock or decide anything.
 	Apply func(S, journal.Stamp, E)
-	// Decode reads the event of a line; with a personal part, the data's last member is "personal". Of an
-	// unknown kind, and of whatever else it does not know of a line, its error is ErrNewer.
+	// Decode reads the event of a line; with a personal part, the data's last member is "personal". Its
+	// error is ErrNewer where it does not know the kind, or anything else in the line.
 	Decode func(kind string, data, personal []byte) (E, error)
 	// Freeze returns a function that writes the value as it is now. The store calls Freeze under the lock,
 	// where it must take no more than microseconds per megabyte, and what it returns without the lock.
@@ -58,7 +58,7 @@ func New[S, E any](model *Model[S, E], state S, check Check[S, E]) *Replay[S, E]
 	return r
 }
 
-// decoded is the event of a line, or why it has none.
+// decoded is the event of a line, or the reason why it has none.
 type decoded[E any] struct {
 	event E
 	err   error

@@ -23,9 +23,9 @@ type Snapshot[S any] struct {
 	Bytes int64        // of the file
 }
 
-// Newest reads the newest snapshot that can be used; where there is none it returns the value before the
-// first line. One that cannot be used loses nothing, and is logged. proven is the newest line that a whole
-// snapshot proves to have been durable.
+// Newest reads the newest snapshot that can be used. Where there is none it returns the value before the
+// first line. A snapshot that cannot be used loses nothing, and is logged. proven is the newest line that a
+// whole snapshot proves to have been durable.
 func (m *Model[S, E]) Newest(fsys durable.FS, log *slog.Logger) (s Snapshot[S], proven uint64, err error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *Model[S, E]) Compare(fsys durable.FS, head journal.Head, write func(io.
 	return err
 }
 
-// comparison is a Writer that finds whether what is written to it is the same as what r reads.
+// comparison is a Writer that compares the bytes written to it with those that r reads.
 type comparison struct {
 	r    *bufio.Reader
 	same bool

@@ -19,8 +19,8 @@ import (
 // KeptFile is what errors call the file of checkpoints that an auditor has kept.
 const KeptFile = "the file given"
 
-// AddKept takes up a checkpoint that an auditor has kept. key is what it must be signed with; nil is the
-// directory's own, of the name that has signed.
+// AddKept takes up a checkpoint that an auditor has kept, and that key has signed. Where key is nil, it is
+// the directory's own key, of the name that has signed.
 func (n *Notes) AddKept(signed []byte, key ed25519.PublicKey) error {
 	if key == nil {
 		origin, _, _ := bytes.Cut(signed, journal.Newline)
@@ -33,8 +33,8 @@ func (n *Notes) AddKept(signed []byte, key ed25519.PublicKey) error {
 	return err
 }
 
-// add takes up a note that a key must have signed, and returns its checkpoint. Whether the directory has ever
-// had the name that it is signed with is known once the journal was read.
+// add takes up a note that a key must have signed, and returns its checkpoint. Only after the reading is it
+// known whether the directory has ever had the name in the note.
 func (n *Notes) add(signed []byte, key ed25519.PublicKey, c claim) (checkpoint.Checkpoint, error) {
 	if bytes.HasSuffix(signed, []byte("\n\n")) {
 		signed = signed[:len(signed)-1]
@@ -101,8 +101,8 @@ func (n *Notes) AddAll(inUse bool) error {
 	return err
 }
 
-// addLog takes up the notes of a log, and calls each with every one. A last one that is not good is passed
-// over where spare says that it is not needed, unless it is a whole note by somebody else.
+// addLog takes up the notes of a log, and calls each with every one. A bad last note is passed over where
+// spare reports that it is not needed, unless it is a whole note of another signer.
 func (n *Notes) addLog(name string, key ed25519.PublicKey, each func([]byte, checkpoint.Checkpoint),
 	spare func() bool) error {
 	return durable.Read(n.FS, name, func(f *io.SectionReader) error {
@@ -155,7 +155,7 @@ type Older struct{ Published, Logged uint64 }
 // Older returns how the file checkpoint lags behind the log; nil where it does not.
 func (n *Notes) Older() *Older { return n.older }
 
-// publishes is how often a running server is waited for that has logged a note and not published it.
+// publishes is how often the reader looks again, where a server has logged a note and not published it.
 const publishes = 5
 
 // lag returns how the file checkpoint lags behind the log, whose newest note is of the line logged.

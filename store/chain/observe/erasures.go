@@ -10,17 +10,17 @@ import (
 	"waybill/store/journal"
 )
 
-// Erasures holds the personal parts that are gone against the lines that name what is erased. A part that is
-// gone must be named by a line, with the time that stands in its place. One that is named and still there is
-// what an erasure that was cut short has left to do.
+// Erasures compares the personal parts that are gone with the lines that name erased parts. A line must name
+// each part that is gone, with the time that stands in its place. A part that is named and still there was
+// left by an erasure that was cut short.
 //
-// What it finds is asked for after the reading, by Unexplained and Unerased.
+// Unexplained and Unerased return the findings, after the reading.
 type Erasures struct {
 	gone  map[uint64]erasedAt // by seq
-	named map[uint64][]string // the times at which others say that a line's personal part was erased, by seq
+	named map[uint64][]string // by seq: the times of the erasures that other lines say
 }
 
-// erasedAt is a line whose personal part is gone, and since when.
+// erasedAt is a line whose personal part is gone, and the time of the erasure.
 type erasedAt struct {
 	journal.Place
 	time string
@@ -34,7 +34,7 @@ func NewErasures() *Erasures {
 	}
 }
 
-// Line takes up whether the line's own personal part is gone, and which others it names.
+// Line records whether the line's own personal part is gone, and which lines it names as erased.
 func (x *Erasures) Line(at journal.Place, l *journal.Line) error {
 	if journal.Erased(l.Personal) {
 		when := string(l.Personal[len(`{"erased":"`) : len(l.Personal)-len(`"}`)])
@@ -50,7 +50,8 @@ func (x *Erasures) Line(at journal.Place, l *journal.Line) error {
 // End checks nothing.
 func (x *Erasures) End(*chain.End) error { return nil }
 
-// Unnamed returns the lines whose personal parts are gone without a line that says so, and since when.
+// Unnamed returns the lines whose personal parts are gone and which no line names, with the times of the
+// erasures.
 func (x *Erasures) Unnamed() map[uint64]string {
 	lines := map[uint64]string{}
 	for seq, e := range x.gone {
@@ -61,9 +62,9 @@ func (x *Erasures) Unnamed() map[uint64]string {
 	return lines
 }
 
-// Unexplained returns an error for a personal part that is gone without a line that says so. Such a line may
-// also stand after the end of what was read: it is written before anything is erased, so it is there by now;
-// but it may have come after the files were listed.
+// Unexplained returns an error for a personal part that is gone and that no line names. The line that names
+// it may come after the end of what was read: it is written before anything is erased, so it exists by now;
+// but the files may have been listed before.
 func (x *Erasures) Unexplained(fsys durable.FS, end journal.Head) error {
 	if len(x.Unnamed()) > 0 {
 		if err := x.readLater(fsys, end); err != nil {
@@ -76,7 +77,7 @@ func (x *Erasures) Unexplained(fsys durable.FS, end journal.Head) error {
 	return nil
 }
 
-// readLater takes up what lines after one say of those whose personal parts are gone.
+// readLater reads the lines after one, and records which personal parts they name.
 func (x *Erasures) readLater(fsys durable.FS, after journal.Head) error {
 	later := NewErasures()
 	from := chain.After{Head: after}
@@ -92,15 +93,15 @@ func (x *Erasures) readLater(fsys durable.FS, after journal.Head) error {
 	return nil
 }
 
-// nobodyErased is the error of a line whose personal part is gone without a line that says so.
+// nobodyErased is the error of a line whose personal part is gone and which no line names.
 func (x *Erasures) nobodyErased(seq uint64) *journal.Damage {
 	return journal.DamageAt(x.gone[seq].Place, seq,
 		"has no personal part, and no line says that it was erased then")
 }
 
-// ErasedBy returns the lines whose personal parts are gone without a line that says so among those that x has
-// seen, and since when: each was erased by one that later has seen. One that no line names at all is an
-// error: it must not be called erased.
+// ErasedBy returns the lines that x has seen without their personal parts and that no line in x names, with
+// the times of the erasures. A line in later must name each of them, or else it is an error: nothing proves
+// that the part was erased.
 func (x *Erasures) ErasedBy(later *Erasures) (map[uint64]string, error) {
 	erased := x.Unnamed()
 	for _, seq := range slices.Sorted(maps.Keys(erased)) {
@@ -111,7 +112,7 @@ func (x *Erasures) ErasedBy(later *Erasures) (map[uint64]string, error) {
 	return erased, nil
 }
 
-// Unerased returns the lines that are named to be erased and are not, rising.
+// Unerased returns the lines that are named as erased and still have their personal parts, rising.
 func (x *Erasures) Unerased() (list []journal.Erasure) {
 	for _, seq := range slices.Sorted(maps.Keys(x.named)) {
 		if _, gone := x.gone[seq]; !gone {

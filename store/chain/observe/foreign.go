@@ -8,15 +8,15 @@ import (
 	"waybill/store/note"
 )
 
-// anotherJournal is how a note is related to a journal that it does not speak of.
+// anotherJournal is the relation of a note to a journal of another name.
 const anotherJournal = "another journal"
 
-// twoHistories is how a note is related to a journal of the same name and key that it does not fit.
+// twoHistories is the relation of a note to a journal of the same name and key that it does not fit.
 func (c *claim) twoHistories() string {
 	return fmt.Sprintf("two histories: this journal and the note are both signed by %s", c.key)
 }
 
-// concerns reports whether a checkpoint is of this directory, as far as the journal was read.
+// concerns reports whether a checkpoint is one of this directory, as far as the journal was read.
 func (n *Notes) concerns(c *claim) bool {
 	x := n.Names.of(c.Origin)
 	return x != nil && (x.left == 0 || c.Seq <= x.left) && (x.saidAt == 0 || x.key.Equal(c.key))
@@ -34,7 +34,7 @@ func (n *Notes) Foreign() error {
 	return nil
 }
 
-// foreign returns how a checkpoint is not of this directory; nil for one that is.
+// foreign returns why a checkpoint is not one of this directory; nil where it is one.
 func (n *Notes) foreign(c *claim) *journal.Damage {
 	x := n.Names.of(c.Origin)
 	forked := anotherJournal
@@ -59,11 +59,11 @@ func (n *Notes) foreign(c *claim) *journal.Damage {
 }
 
 // hasOwnKey reports whether a checkpoint is signed with the key that lies beside the journal for its name.
-// That key is all there is where no line says the key, as in directories that earlier versions made.
+// Where no line says the key, as in directories of earlier versions, this is the only proof.
 func (n *Notes) hasOwnKey(c *claim) bool {
 	x := n.Names.of(c.Origin)
 	if x.saidAt > 0 || !c.kept {
-		return true // what lies beside the journal was checked with that key
+		return true // add has checked the signature with the key beside the journal
 	}
 	read := checkpoint.EarlierKeyOf
 	if x.left == 0 {

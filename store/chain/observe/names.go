@@ -13,9 +13,9 @@ import (
 	"waybill/store/note"
 )
 
-// Names follows which names the directory has had, and which key signs under each. FORMAT has the first name;
-// a line of the type forked gives a copy another one. The key of a name stands in the line that gives it, and
-// that of the first name in a line of the type opened.
+// Names follows the names of the directory, and the key that signs under each. FORMAT has the first name; a
+// line of the type forked gives a copy another one, and has its key. The key of the first name stands in a
+// line of the type opened.
 //
 // It checks that no name is given twice, and that no two lines say different keys of one name.
 type Names struct {

@@ -31,12 +31,12 @@ type Notes struct {
 	older *Older
 
 	fits     uint64 // the newest line that a checkpoint agrees with
-	keptFits uint64 // of those that an auditor has kept
+	keptFits uint64 // of the checkpoints that an auditor has kept
 	// unvouchedFrom is the time of the first line after fits; zero where there is none.
 	unvouchedFrom time.Time
 }
 
-// claim is a checkpoint that the journal must agree with.
+// claim is a checkpoint with which the journal must agree.
 type claim struct {
 	checkpoint.Checkpoint
 	key        note.Key // that has signed it
@@ -45,7 +45,7 @@ type claim struct {
 	signatures []signature
 }
 
-// Line holds a line against the checkpoints of it.
+// Line checks a line against the checkpoints of that line.
 func (n *Notes) Line(at journal.Place, l *journal.Line) error {
 	fits := n.fits
 	keptFits := n.keptFits
@@ -84,7 +84,7 @@ func (n *Notes) End(end *chain.End) error {
 	return lost
 }
 
-// beyond returns the first checkpoint of a line after one, nil when there is none.
+// beyond returns the first checkpoint of a line after last, nil when there is none.
 func (n *Notes) beyond(last uint64) (first *claim) {
 	for seq, list := range n.bySeq {
 		for i := range list {
@@ -96,15 +96,16 @@ func (n *Notes) beyond(last uint64) (first *claim) {
 	return first
 }
 
-// HasBeyond reports whether there is a checkpoint of a line after one.
+// HasBeyond reports whether there is a checkpoint of a line after last.
 func (n *Notes) HasBeyond(last uint64) bool { return n.beyond(last) != nil }
 
-// hasRoot reports whether the tree of the lines so far, if it is known, is the one that a checkpoint says.
+// hasRoot reports whether the tree of the lines so far has the root that a checkpoint says. Where the tree or
+// the root is not known, it reports true.
 func (n *Notes) hasRoot(c *claim) bool {
 	return !c.Rooted || n.Tree == nil || n.Tree.Size() != c.Seq || n.Tree.Root() == c.Root
 }
 
-// differs is the error of a checkpoint that was not made of a line of this journal.
+// differs returns the error of a checkpoint that was made of other lines than this journal's.
 func (n *Notes) differs(at journal.Place, l *journal.Line, c *claim) error {
 	reason := fmt.Sprintf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; %s",
 		c.from, c.Time.Format(journal.TimeLayout), c.Hash, n.newestFit(c))
@@ -117,7 +118,8 @@ func (n *Notes) differs(at journal.Place, l *journal.Line, c *claim) error {
 	return wrong
 }
 
-// newestFit says up to where checkpoints of the same kind agree with the journal.
+// newestFit says up to which line the checkpoints from the same source agree with the journal: from the
+// directory, or from an auditor who has kept them.
 func (n *Notes) newestFit(c *claim) string {
 	fits := n.fits
 	if c.kept {
@@ -155,7 +157,7 @@ func (n *Notes) Rooted() uint64 {
 	return n.newest(func(c *claim) bool { return c.Rooted && !c.kept })
 }
 
-// newest returns the newest line that one of some checkpoints is of.
+// newest returns the newest line with a checkpoint for which one reports true.
 func (n *Notes) newest(one func(*claim) bool) (newest uint64) {
 	for seq, list := range n.bySeq {
 		for i := range list {

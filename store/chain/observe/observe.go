@@ -26,8 +26,8 @@ import (
 	"waybill/store/tree"
 )
 
-// Tree is a tree that grows: beside a start one that is kept in files, beside a check one that is held
-// against them.
+// Tree is a growing tree over the lines. A start has one that is kept in files; a check compares one with
+// the files.
 type Tree interface {
 	Size() uint64
 	Add(leaf tree.Hash)
@@ -79,7 +79,7 @@ func (r *Repairs) Line(_ journal.Place, l *journal.Line) error {
 // End checks nothing.
 func (r *Repairs) End(*chain.End) error { return nil }
 
-// story returns what repairs have cut, for the end of an error.
+// story returns which lines repairs have cut, as the end of an error.
 func (r *Repairs) story() (text string) {
 	for _, x := range r.list {
 		text += fmt.Sprintf("; a repair cut the journal at seq %d: %s", x.seq, x.reason)

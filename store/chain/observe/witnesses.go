@@ -9,13 +9,14 @@ import (
 	"waybill/store/note"
 )
 
-// Witnesses are asked after: what each has signed of the journal. The zero value asks after none. It is no
-// observer; [Notes] credits a witness once the journal has the line that the witness has signed.
+// Witnesses finds out which part of the journal each of its witnesses has signed. The zero value has no
+// witness. It is no observer; [Notes] credits a witness once the journal has the line that the witness has
+// signed.
 type Witnesses struct {
 	list []checkpoint.Witnessed
 }
 
-// NewWitnesses asks after the witnesses with these keys.
+// NewWitnesses returns Witnesses of those with these keys.
 func NewWitnesses(keys []note.Key) (w Witnesses) {
 	for _, key := range keys {
 		w.list = append(w.list, checkpoint.Witnessed{Key: key})
@@ -23,7 +24,7 @@ func NewWitnesses(keys []note.Key) (w Witnesses) {
 	return w
 }
 
-// List returns, for each of them in the order of their keys, what it has signed.
+// List returns which line each witness has signed, in the order of their keys.
 func (w *Witnesses) List() []checkpoint.Witnessed { return w.list }
 
 // signature is that of the witness i, counted from 0.
@@ -32,7 +33,7 @@ type signature struct {
 	at time.Time // by the clock of the witness
 }
 
-// signatures returns those that a note has. A signature that is not good is an error.
+// signatures returns the signatures of the witnesses on a note. A bad signature is an error.
 func (w *Witnesses) signatures(signed []byte) (list []signature, err error) {
 	n, err := note.Parse(signed)
 	if err != nil {
@@ -50,7 +51,7 @@ func (w *Witnesses) signatures(signed []byte) (list []signature, err error) {
 	return list, nil
 }
 
-// credit takes up that the journal has the line that these signatures are of.
+// credit records that the journal has the line with these signatures.
 func (w *Witnesses) credit(signatures []signature, seq uint64) {
 	for _, s := range signatures {
 		w.list[s.i].Seq = seq

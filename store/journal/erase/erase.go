@@ -56,14 +56,14 @@ func RemoveSnapshots(fsys durable.FS, before uint64) error {
 	return errors.Join(err, fsys.SyncDir("snapshots"))
 }
 
-// File is a file of the journal, with the lines in it whose personal parts are to be erased, and since when
-// each is.
+// File is a file of the journal, with its lines whose personal parts are to be erased, and the time of each
+// erasure.
 type File struct {
 	Name  string
 	Lines map[uint64]time.Time // by seq
 }
 
-// Files returns all files of the journal with what is to be erased in each, which may be nothing.
+// Files returns all files of the journal with the lines to be erased in each. A file may have none.
 func Files(fsys durable.FS, lines []journal.Erasure) ([]File, error) {
 	firsts, err := journal.Numbers(fsys, "journal")
 	if err != nil {

@@ -84,7 +84,7 @@ func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*jour
 	})
 }
 
-// checked reads a line of the file i, and holds it against the lines around it.
+// checked reads a line of the file i, and checks it against the lines before and after it.
 func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64) (journal.Line, error) {
 	l, at, err := x.find(f, firsts[i], seq)
 	if err != nil {
@@ -97,7 +97,8 @@ func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64)
 	if !l.HasHashAfter(before) {
 		return l, journal.DamageAt(at, seq, "has a hash that does not follow from its bytes and the line before")
 	}
-	// Of two lines that do not fit, the second is called wrong, as in a reading from the first line on.
+	// Of two lines that do not fit together, the error names the second, as a reading from the first line
+	// on does.
 	next, place, there, err := x.next(f, firsts, i, seq+1)
 	if err == nil && there && !next.HasHashAfter(l.Hash) {
 		err = journal.DamageAt(place, seq+1, "has a hash that does not follow from its bytes and the line before")
@@ -142,7 +143,7 @@ func (x *Lines) findByIndex(f *io.SectionReader,
 	return l, at, nil
 }
 
-// index returns where the lines of a file end, at least up to the line n of it, if there is one.
+// index returns where the lines of a file end, at least up to line n if the file has that line.
 func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error) {
 	ends := x.ends[first]
 	if n < len(ends) {
@@ -157,7 +158,7 @@ func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error)
 		end = 0
 	}
 	lines := journal.Scan(io.NewSectionReader(f, end, f.Size()-end))
-	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), journal.Newline) { // the last may be in the writing
+	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), journal.Newline) { // the last may be half written
 		end += int64(len(lines.Bytes()))
 		ends = append(ends, end)
 	}
@@ -165,8 +166,8 @@ func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error)
 	return ends, lines.Err()
 }
 
-// hashBefore reads the hash of the line before one: in the same file, at the end of the one before, or in
-// FORMAT.
+// hashBefore reads the hash of the line before another: in the same file, at the end of the file before, or
+// in FORMAT.
 func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int,
 	at journal.Place) (hash [32]byte, err error) {
 	switch {
