@@ -2,16 +2,16 @@ package schedule
 
 import "slices"
 
-// Change is what a carrier has changed of one run, whatever timetables say (decision runs.timetable). The
+// Change is a carrier's change of one run. It holds whatever timetables say (decision runs.timetable). The
 // zero Change is none.
 type Change struct {
 	Canceled bool  `json:"canceled"`
 	Shift    int32 `json:"shift"` // seconds later than the timetable says; below zero it is earlier
 }
 
-// With returns the timetable with runs as they were changed: a search no longer finds those that are
-// cancelled, and finds those that were moved at their new times. The changes replace those that the timetable
-// had before. Runs that it has not are passed over. The tables stay what they were.
+// With returns the timetable with changed runs. A search no longer finds cancelled runs, and finds moved
+// ones at their new times. The changes replace those that the timetable had before. Changes of runs that it
+// lacks are passed over. The tables stay as they were.
 func (t *Timetable) With(changes map[RunKey]Change) *Timetable {
 	changed := *t
 	changed.changes = make(map[Run]Change, len(changes))
@@ -32,7 +32,7 @@ func (t *Timetable) With(changes map[RunKey]Change) *Timetable {
 	return &changed
 }
 
-// Change returns what was changed of a run, and whether anything was.
+// Change returns the change of a run, and whether there is one.
 func (t *Timetable) Change(r Run) (Change, bool) {
 	c, ok := t.changes[r]
 	return c, ok

@@ -27,7 +27,7 @@ type Run struct {
 	Day  Day
 }
 
-// Run returns the run that a leg is a part of.
+// Run returns the run of a leg.
 func (l *Leg) Run() Run {
 	return Run{l.Trip, l.Day}
 }
@@ -49,8 +49,8 @@ func (t *Timetable) Start(l *Leg) int64 {
 	return t.DayStart(t.Route(l.Trip).Company, l.Day) + shift
 }
 
-// LegRef names a ride in 20 bytes, for an offer token. Print is a fingerprint of what the
-// passenger was shown; a ride that has changed in that is another ride.
+// LegRef names a ride in 20 bytes, for an offer token. Print is a fingerprint of the ride as the passenger
+// saw it: a ride whose print has changed is another ride.
 type LegRef struct {
 	Trip     uint64
 	Day      Day
@@ -58,7 +58,8 @@ type LegRef struct {
 	Print    uint32
 }
 
-// TripKey stands for a trip where its id is too long: in an offer token, and where runs are looked up.
+// TripKey stands for a trip where the trip's id is too long: in an offer token, and where runs are looked
+// up.
 func (t *Timetable) TripKey(trip int32) uint64 {
 	return t.keys[trip]
 }
@@ -109,9 +110,9 @@ func (t *Timetable) print(l *Leg) uint32 {
 	return h.Sum32()
 }
 
-// Form is all that a ticket on a trip shows and refunds by, on any day. What was sold keeps its form,
-// whatever later timetables say. A form is named by its content, and is the same for all who were sold the
-// trip in that form.
+// Form is everything that a ticket on a trip shows and refunds by, on any day. A sold ticket keeps its
+// form, whatever later timetables say. A form is named by its content, and all who bought the trip in that
+// form share it.
 type Form struct {
 	Trip      string       `json:"trip"`
 	Name      string       `json:"name,omitempty"` // of the carriage
@@ -136,8 +137,8 @@ type FormStop struct {
 	Dep  int32 `json:"dep"`
 }
 
-// Title names a stop as a ticket has it: the city, unless the place's name begins with it, the place, and the
-// platform.
+// Title returns a stop's name as a ticket has it: the city, unless the place's name begins with it, the
+// place, and the platform.
 func (s *FormStop) Title() string {
 	name := s.Stop.Place
 	if !strings.HasPrefix(name, s.City.Name) {
@@ -170,7 +171,7 @@ func (t *Timetable) Form(trip int32) *Form {
 	if x.Bus >= 0 {
 		f.Bus = t.Buses[x.Bus]
 	}
-	// Where a row stands in its table does not show.
+	// The index of a row in its table does not show.
 	f.Route.Company = 0
 	f.Bus.Company = 0
 	for i, s := range t.StopsOf(trip) {
@@ -180,7 +181,7 @@ func (t *Timetable) Form(trip int32) *Form {
 			Arr:  int32(t.arr(trip, int16(i))),
 			Dep:  int32(t.dep(trip, int16(i))),
 		}
-		// What no ticket shows does not make a form another one.
+		// Members that no ticket shows do not make a form another one.
 		call.City.Names = Names{}
 		call.City.Area = false
 		call.Stop.Names = Names{}
@@ -211,7 +212,7 @@ func (f *Form) Encode() []byte {
 	return data
 }
 
-// DecodeForm reads what Encode gave.
+// DecodeForm reads a form that Encode has written.
 func DecodeForm(data []byte) (*Form, error) {
 	f := &Form{
 		key:  formKey(data),

@@ -61,7 +61,7 @@ type Company struct {
 	Zone string `json:"zone"` // IANA name; the clock of its stop times
 }
 
-// City is what a search is for.
+// City is a city that journeys are searched from and to.
 type City struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
@@ -81,8 +81,8 @@ type Language int
 // The languages.
 const Untranslated, UK, PL, CS, EN, RU Language = -1, 0, 1, 2, 3, 4
 
-// Former is a company, city or route that an earlier timetable had and this one has not. It is kept so that
-// nothing else gets its slug, which partners know, and that it has it again when it comes back.
+// Former is a company, city or route that an earlier timetable had and this one lacks. It is kept so that
+// nothing else gets its slug, which partners know, and so that it gets the slug again when it comes back.
 type Former struct {
 	Kind string  `json:"kind"` // company, city or route
 	ID   string  `json:"id"`
@@ -236,8 +236,8 @@ type Fare struct {
 	Amount   int64  `json:"amount"` // minor units
 }
 
-// Withheld is a fare whose amount or whose rule could not be read. What it matches costs nobody knows what: a
-// fare that is less specific does not price it.
+// Withheld is a fare whose amount or whose rule could not be read. Nobody knows the price of the rides that
+// it matches: a fare that is less specific does not price them.
 type Withheld struct {
 	Company  int32  `json:"company"`
 	Route    int32  `json:"route"`
@@ -280,7 +280,7 @@ type FarePerKm struct {
 	Micros   int64  `json:"micros"` // millionths of the currency per kilometre
 }
 
-// check makes sure that every index is one.
+// check makes sure that every index names a row.
 func (t *Tables) check() error {
 	noStop := func(i int32) bool {
 		return !in(t.Stops, i)
@@ -327,7 +327,7 @@ func in[R any](rows []R, i int32) bool {
 	return i >= 0 && int(i) < len(rows)
 }
 
-// each returns an error that shows the first row that is not right.
+// each returns an error for the first row that is wrong.
 func each[R any](rows []R, right func(*R) bool) error {
 	for i := range rows {
 		if !right(&rows[i]) {
@@ -337,8 +337,8 @@ func each[R any](rows []R, right func(*R) bool) error {
 	return nil
 }
 
-// Encode writes the tables and returns the SHA-256 of it all in hex. A line has one member: a table's name,
-// and a row.
+// Encode writes the tables and returns the SHA-256 of the text in hex. A line has one member: a table's
+// name, and a row.
 func (t *Tables) Encode(w io.Writer) (hash string, err error) {
 	sum := sha256.New()
 	buf := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)
@@ -381,7 +381,7 @@ func (t *Tables) add(line []byte) error {
 	if !rows.IsValid() {
 		return errors.New("there is no such table")
 	}
-	// The row is read where it stays: there may be many.
+	// The row is read in place, as there may be many.
 	n := rows.Len()
 	rows.Grow(1)
 	rows.SetLen(n + 1)

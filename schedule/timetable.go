@@ -53,7 +53,7 @@ type derived struct {
 	value any
 }
 
-// New makes the timetable of the tables. Its error names what does not fit together.
+// New makes the timetable of the tables. Its error names rows that do not fit together.
 func New(tables *Tables) (*Timetable, error) {
 	t := &Timetable{
 		Tables: *tables,
@@ -85,9 +85,10 @@ func New(tables *Tables) (*Timetable, error) {
 	return t, nil
 }
 
-// Derived returns what a package above makes of the tables, as the indexes of a search: it is made once, by
-// the first call, and stays as long as the tables are in use. Timetables that differ only by changes of runs
-// share it, so that it must depend on none of these. The one user is the sub-package journey.
+// Derived returns a value that a package above makes of the tables, as the indexes of a search. It is made
+// once, by the first call, and stays as long as the tables are in use. Timetables that differ only by
+// changes of runs share it, so that it must depend on none of these. The one user is the sub-package
+// journey.
 func (t *Timetable) Derived(build func() any) any {
 	t.derived.once.Do(func() {
 		t.derived.value = build()
@@ -95,7 +96,7 @@ func (t *Timetable) Derived(build func() any) any {
 	return t.derived.value
 }
 
-// rowsBy finds rows by what each alone has.
+// rowsBy finds rows by a value that each row alone has.
 func rowsBy[R any, K comparable](rows []R, key func(*R) K) map[K]int32 {
 	m := make(map[K]int32, len(rows))
 	for i := range rows {
@@ -143,8 +144,8 @@ func (t *Timetable) indexZones() (err error) {
 	return err
 }
 
-// ServiceDays returns the first day of which a service of the tables speaks, and the end: the day after the
-// last. Without any the first is after the end.
+// ServiceDays returns the first day with a service of the tables, and the end: the day after the last.
+// Without any the first is after the end.
 func (t *Timetable) ServiceDays() (first, end Day) {
 	first = Day(math.MaxInt32)
 	end = Day(math.MinInt32)
@@ -202,7 +203,7 @@ func (t *Timetable) CityZone(city int32) *time.Location {
 	return t.cityZn[city]
 }
 
-// Of a trip: the rows it rests on, and when it is at a position, in seconds after its service day's start.
+// About a trip: its rows, and when it is at a position, in seconds after its service day's start.
 func (t *Timetable) pattern(trip int32) *Pattern {
 	return &t.Patterns[t.Trips[trip].Pattern]
 }
@@ -260,8 +261,7 @@ func (n *Names) Or(name string, lang Language) string {
 	return name
 }
 
-// RouteName returns what a trip's route is called in a language: its name, or else the trip's first and last
-// city.
+// RouteName returns the name of a trip's route in a language, or else the trip's first and last city.
 func (t *Timetable) RouteName(trip int32, lang Language) string {
 	if r := t.Route(trip); r.Name != "" {
 		return r.Names.Or(r.Name, lang)

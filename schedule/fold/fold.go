@@ -23,9 +23,9 @@ func Text(s string) string {
 	return b.String()
 }
 
-// folded has what is left of letters without accents: in each word the first is left of the others. It lists
-// those that Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means
-// another letter.
+// folded lists letters and what is left of each without accents: in each word the first letter is left of
+// the others. It also has letters that Unicode does not take apart (ł, ø, ß): nobody who types them without
+// the stroke means another letter.
 var folded = func() map[rune]string {
 	m := map[rune]string{
 		'ß': "ss",

@@ -107,7 +107,7 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 		if s.Place == "" && s.Parent == "" && !r.Unused {
 			r.Decided("stops without a stop_name, which go by their stop_id")
 		}
-		if s.located && !r.Unused && s.Lat == 0 && s.Lon == 0 { // in the Gulf of Guinea, where no bus goes
+		if s.located && !r.Unused && s.Lat == 0 && s.Lon == 0 { // in the Gulf of Guinea, where no bus stops
 			s.located = false
 			r.Decided("stops at latitude 0, longitude 0, which counts as no coordinates")
 		}
@@ -116,8 +116,8 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 	return stops
 }
 
-// placeStop finds the area or the place that a stop is in (decision cities.origin). What a stop leaves out it
-// takes from its station.
+// placeStop finds the area or the place that a stop is in (decision cities.origin). Members that a stop
+// leaves out are its station's.
 func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
 	// GTFS has three levels, a boarding area in a platform in a station. Some feeds have rows in a circle.
 	top := &s
@@ -182,7 +182,7 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
 		}
 		f.places[topID] = p
 	}
-	// Of several stops the least, so that it does not depend on the order of the rows.
+	// Of several stops the least counts, so that the result does not depend on the order of the rows.
 	p.zone = least(p.zone, s.zone)
 	p.country = least(p.country, s.country)
 	p.stops = append(p.stops, stop)
@@ -216,8 +216,8 @@ func (f *Feed) finishCities(before *schedule.Tables) {
 	}
 }
 
-// servedBy returns, for each stop, the company that calls there: of several the one with the least id,
-// whatever the order of rows. Where none does it is the zero Company.
+// servedBy returns, for each stop, the company that calls there. Of several companies it is the one with
+// the least id, whatever the order of rows. Where none calls it is the zero Company.
 func (f *Feed) servedBy() []schedule.Company {
 	served := make([]schedule.Company, len(f.out.Stops))
 	for _, p := range f.out.Patterns {

@@ -11,8 +11,8 @@ import (
 	"waybill/schedule/gtfs/feed"
 )
 
-// readFares reads what rides cost. A fare rule that is skipped widens nothing: a fare whose rules were all
-// skipped matches nothing, and what a skipped rule matches is priced by no fare that is less specific.
+// readFares reads the prices of rides. A skipped fare rule widens nothing. A fare whose rules were all
+// skipped matches nothing, and a less specific fare does not price rides that a skipped rule matches.
 func (f *Feed) readFares() {
 	fares, lines, lost := f.readFareAttributes()
 	usable := make([]int, len(fares)) // rules, by fare
@@ -51,7 +51,7 @@ func (f *Feed) readFares() {
 			rule.Currency = fare.Currency
 			ruled[id] = true
 		}
-		// Of a route that nobody can take there is nothing to withhold.
+		// On a route that is not in the tables there is nothing to withhold.
 		everywhere := r.Get("route_id") == ""
 		if r.Reason != "" && (everywhere || r.Known("route_id", "routes.txt")) {
 			f.withhold(r, &rule, withheld)
@@ -78,8 +78,8 @@ func (f *Feed) withhold(r *feed.Row, rule *schedule.Fare, withheld map[schedule.
 	r.Decided("skipped fare rules, whose rides no other fare prices, unless it says as much")
 }
 
-// adoptUnruled takes the fares that have no rule at all, and so match every ride that no other says more of.
-// usable and skipped count rules by fare; unknown are those of which not even the fare can be read.
+// adoptUnruled takes the fares that have no rule at all. They match every ride that no other fare names.
+// usable and skipped count rules by fare; unknown are rules of which not even the fare can be read.
 func (f *Feed) adoptUnruled(fares []schedule.Fare, lines, usable, skipped []int, unknown int) {
 	for i, x := range fares {
 		switch {
@@ -113,7 +113,7 @@ func (f *Feed) withholdLost(lost map[string]schedule.Fare, ruled map[string]bool
 	}
 }
 
-// readFareAttributes returns the fares, the line of each, and by their ids those that were skipped, as far as
+// readFareAttributes returns the fares, the line of each, and the skipped fares by their ids, as far as
 // they can be read.
 func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost map[string]schedule.Fare) {
 	lost = map[string]schedule.Fare{}
@@ -124,20 +124,20 @@ func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost ma
 			Currency: strings.ToUpper(r.Get("currency_type")),
 		}
 		r.ID("fare_id")
-		if r.Get("agency_id") != "" { // blank is every agency, even where there is but one
+		if r.Get("agency_id") != "" { // blank means every agency, even where there is only one
 			fare.Company = r.Ref("agency_id", "agency.txt")
 		}
 		fare.Amount = r.Hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
 		r.Check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
 		if r.Unused {
-			// What can still be read of it says whose rides no other fare may price.
+			// The readable members say which rides no other fare may price.
 			if !r.Known("agency_id", "agency.txt") {
 				fare.Company = -1
 			}
 			if !schedule.IsCurrency(fare.Currency) {
 				fare.Currency = ""
 			}
-			// A second row of a fare that is good takes nothing away from it.
+			// A second row of a good fare takes nothing away from it.
 			if !r.Known("fare_id", r.File) {
 				lost[r.Get("fare_id")] = fare
 			}
@@ -152,7 +152,7 @@ func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost ma
 	return fares, lines, lost
 }
 
-// readFareRule reads which rides a row of fare_rules.txt is about, and reports whether a row before it says
+// readFareRule reads which rides a row of fare_rules.txt names, and reports whether an earlier row names
 // the same.
 func (f *Feed) readFareRule(r *feed.Row, rule *schedule.Fare,
 	seen map[schedule.Fare]map[int32]bool) (again bool) {

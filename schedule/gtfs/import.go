@@ -31,7 +31,7 @@ type Options struct {
 	Skip      func(file string, line int, reason string) // is told of each row that is not used
 }
 
-// Feed is a feed that was read, with the tables that are made of it.
+// Feed is a feed that was read, with its tables.
 type Feed struct {
 	opt          Options
 	files        *feed.Files
@@ -60,7 +60,7 @@ func Read(dir fs.FS, opt Options) (f *Feed, counts map[string]int, err error) {
 		clocks:       map[[2]string]bool{},
 		translations: map[translated]schedule.Names{},
 	}
-	// Each file before those that name its rows.
+	// Each file comes before those that name its rows.
 	for _, read := range []func(){
 		f.readTranslations, f.readAgencies, f.readStops, f.readRoutes, f.readBuses,
 		f.readServices, f.readTrips, f.readFrequencies, f.readFares,
@@ -74,7 +74,7 @@ func Read(dir fs.FS, opt Options) (f *Feed, counts map[string]int, err error) {
 	return f, files.Counts, nil
 }
 
-// Size returns the tables as they are before Tables has finished them, to be counted.
+// Size returns the tables before Tables has finished them, so that their rows can be counted.
 func (f *Feed) Size() *schedule.Tables {
 	return &f.out
 }
@@ -87,7 +87,7 @@ func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	return &f.out
 }
 
-// keep puts what a row became into a table, where its id finds it; nothing if the row is unused.
+// keep puts a row into a table, where its id finds it. It does nothing if the row is unused.
 func keep[T any](r *feed.Row, table *[]T, x T) {
 	if !r.Unused {
 		r.Became(add(table, x))
@@ -187,7 +187,7 @@ func (f *Feed) readRoutes() {
 			Slug:        r.Get("waybill_slug"),
 			Description: r.Get("route_desc"),
 		}
-		// What there is on board, as wifi:Wi-Fi.
+		// The amenities on board, as wifi:Wi-Fi.
 		for _, pair := range r.List("waybill_services", ";") {
 			id, name, _ := strings.Cut(pair, ":")
 			route.Services = append(route.Services, schedule.Amenity{
@@ -239,8 +239,8 @@ func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
 
 const notPercent = "is not a percentage from 0 to 100"
 
-// readRefundRules reads what a route gives back. A route with rules of its own has none of its agency's, also
-// where its own were all skipped.
+// readRefundRules reads the refund rules of routes. A route with rules of its own has none of its agency's,
+// even where its own were all skipped.
 func (f *Feed) readRefundRules() {
 	usable := map[int32]bool{} // by route
 	skipped := map[int32]int{} // the first line, by route
@@ -262,7 +262,7 @@ func (f *Feed) readRefundRules() {
 		case !r.Unused:
 			usable[x.Route] = true
 			keep(r, &f.out.RefundRules, x)
-		// A rule that is skipped must not leave the route to its agency's, which may give more back.
+		// A skipped rule must not leave the route to its agency's rules, which may give more back.
 		case known && r.Reason != "" && skipped[route] == 0:
 			skipped[route] = r.Line
 		}
@@ -280,7 +280,7 @@ func (f *Feed) readRefundRules() {
 	}
 }
 
-// readDiscounts reads what a route takes off.
+// readDiscounts reads the discounts of routes.
 func (f *Feed) readDiscounts() {
 	for r := range f.files.Rows("waybill_discounts.txt") {
 		x := schedule.Discount{
@@ -299,7 +299,7 @@ func (f *Feed) readDiscounts() {
 }
 
 // readTransfers reads how long changes take. Where a row that restricts a change between two stops is
-// skipped, none is offered there.
+// skipped, no change is offered there.
 func (f *Feed) readTransfers() {
 	type key struct{ from, to int32 }
 	seen := map[key]bool{}
@@ -338,7 +338,7 @@ func (f *Feed) readTransfers() {
 
 // addTransfer adds a change between two stops, unless they are too far apart to walk.
 func (f *Feed) addTransfer(r *feed.Row, x schedule.Transfer, from, to int32) {
-	// The row stays in the tables, where the search decides. The import says what will come of it.
+	// The row stays in the tables, where the search decides. The import reports the consequence.
 	a := &f.out.Stops[from]
 	b := &f.out.Stops[to]
 	far := journey.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > journey.MaxWalk
@@ -387,7 +387,7 @@ func (f *Feed) readTranslations() {
 		variant := strings.ToLower(r.Get("language")) != code // as cs-CZ of cs
 		was, there := seen[key{at, language}]
 		if there && variant {
-			continue // what is there is as good, or better
+			continue // the translation that is there is as good, or better
 		}
 		r.Check(!there || was, "translation", "is of what is translated into this language already")
 		if !r.Unused {

@@ -80,7 +80,7 @@ func (f *Feed) readServices() {
 		enter(r, dayRange{day, day, everyDay, kind == "2"})
 		seen[x] = seen[x] || !r.Unused
 		if r.Unused && kind == "2" && firstDay <= day && day <= lastDay {
-			// It says that no bus runs on that day: that holds, whatever else is wrong with it.
+			// The row says that no bus runs on that day. That holds, whatever else is wrong with the row.
 			services[x.service] = append(services[x.service], dayRange{day, day, everyDay, true})
 			r.Decided("days without service, as rows say that were skipped for something else")
 		}
@@ -124,7 +124,8 @@ func service(id string, ranges []dayRange) schedule.Service {
 	return out
 }
 
-// tripRow is a row of trips.txt with those of stop_times.txt, until which its Pattern is its route.
+// tripRow is a row of trips.txt with its rows of stop_times.txt. Until those are read, Pattern is the index
+// of its route.
 type tripRow struct {
 	schedule.Trip
 	id    string // the feed's
@@ -196,8 +197,8 @@ func (f *Feed) readTrips() {
 	}
 }
 
-// flexible reports whether a row of stop_times.txt is of a service on demand: it has an area or a window
-// instead of a stop and a time.
+// flexible reports whether a row of stop_times.txt is of a service on demand. Such a row has an area or a
+// window instead of a stop and a time.
 func flexible(r *feed.Row) bool {
 	for _, column := range []string{"location_id", "location_group_id", "start_pickup_drop_off_window",
 		"end_pickup_drop_off_window"} {
@@ -293,7 +294,7 @@ func complete(calls []stopTime) string {
 		if c.dep < c.arr || c.arr < calls[known].dep && i > 0 {
 			return "goes back in time at stop_sequence " + strconv.Itoa(int(c.seq))
 		}
-		// Between two times that are given the bus is taken to run evenly.
+		// Between two given times the bus is taken to run evenly.
 		for k := known + 1; k < i; k++ {
 			from := calls[known].dep
 			part := int64(c.arr-from) * int64(k-known) / int64(i-known)
@@ -320,7 +321,7 @@ func (f *Feed) readFrequencies() {
 	trips := f.files.IDs["trips.txt"]
 	for r := range f.files.Rows("frequencies.txt") {
 		if trip, known := r.Find("trip_id", "trips.txt"); known {
-			// its own times are no departure, whatever becomes of this row
+			// its own times are no departure, whatever happens to this row
 			replaced[f.out.Trips[trip].ID] = true
 		}
 		trip := r.Ref("trip_id", "trips.txt")

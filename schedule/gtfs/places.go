@@ -17,13 +17,13 @@ import (
 // Portlands, 4,000 km apart. Places of one name are one city only where all of them are within 30 km and in
 // one time zone (decision stops.names).
 
-// A place is a stop that is part of no station, or a station with all its parts, in no area.
+// A place is a stop outside of all stations, or a station with all its parts. It is in no area.
 type place struct {
 	id            string // URL-safe
 	name          string
 	names         schedule.Names
 	at            point
-	zone, country string  // "" where neither the feed nor a company that calls there has one
+	zone, country string  // "" where neither the feed nor a company that calls there says one
 	stops         []int32 // the rows of Tables.Stops
 }
 
@@ -33,13 +33,13 @@ type point struct{ lat, lon float64 }
 // A box is the least area between two parallels and two meridians that holds all of some points.
 type box struct{ southWest, northEast point }
 
-// emptyBox holds no point: its corners lie beyond all there are.
+// emptyBox holds no point: its corners lie beyond all points.
 var emptyBox = box{
 	southWest: point{91, 181},
 	northEast: point{-91, -181},
 }
 
-// with returns the box that holds a point besides.
+// with returns the least box that holds the box and a point.
 func (b box) with(p point) box {
 	b.southWest.lat = min(b.southWest.lat, p.lat)
 	b.southWest.lon = min(b.southWest.lon, p.lon)
@@ -48,7 +48,8 @@ func (b box) with(p point) box {
 	return b
 }
 
-// small reports whether any two points of the box can be of one city: the ends of both diagonals are.
+// small reports whether any two points of the box can be of one city. They can where the ends of both
+// diagonals can.
 func (b box) small() bool {
 	northWest := point{b.northEast.lat, b.southWest.lon}
 	southEast := point{b.southWest.lat, b.northEast.lon}
@@ -99,8 +100,7 @@ func (f *Feed) makeNamedCities(before *schedule.Tables) {
 	f.inherit(old)
 }
 
-// inherit finds the areas that take the place of a city that was named after the same stops: they have its
-// slug.
+// inherit finds the areas that replace a city which was named after the same stops. They get its slug.
 func (f *Feed) inherit(old *memory) {
 	// A city that is still there keeps its slug for itself.
 	there := map[string]bool{}
@@ -114,7 +114,7 @@ func (f *Feed) inherit(old *memory) {
 		if !city.Area || was == nil || there[was.id] {
 			continue
 		}
-		// Of several the least, so that it does not depend on the order of the rows.
+		// Of several the least counts, so that the result does not depend on the order of the rows.
 		had := f.inherited[city.ID]
 		if had == "" || was.slug < had {
 			f.inherited[city.ID] = was.slug
@@ -137,7 +137,7 @@ type memory struct {
 	at     map[string]point // by stop: where it was
 }
 
-// remember returns what is known of the places of the timetable before.
+// remember returns what is known about the places of the timetable before.
 func remember(before *schedule.Tables) *memory {
 	m := &memory{
 		byID:   map[string]*oldCity{},
@@ -145,7 +145,7 @@ func remember(before *schedule.Tables) *memory {
 		byStop: map[string]*oldCity{},
 		at:     map[string]point{},
 	}
-	// By everything that a place of the new feed may be known again by.
+	// By everything by which a place of the new feed may be recognized.
 	add := func(c *oldCity) {
 		m.cities = append(m.cities, c)
 		m.byID[c.id] = c
@@ -184,19 +184,19 @@ func remember(before *schedule.Tables) *memory {
 	return m
 }
 
-// A past is the city of its name that a place was in before, and how sure that is.
+// A past is the city of its name that a place was in before, with the evidence for that.
 type past struct {
 	id string // "" where it was in none
 	by evidence
 }
 
-// evidence is why a place is taken for one of before; the least is the best.
+// evidence is the reason to take a place for an earlier one; the least is the best.
 type evidence int
 
 const (
-	sameStop  evidence = iota // it has a stop of then, where that was
+	sameStop  evidence = iota // it has an earlier stop, at the same place
 	samePlace                 // it is where the city was
-	movedStop                 // it has a stop of then, somewhere else
+	movedStop                 // it has an earlier stop, somewhere else
 	noPast
 )
 
@@ -219,7 +219,7 @@ func (f *Feed) pastOf(p *place, old *memory) past {
 	if same != "" {
 		return past{same, sameStop}
 	}
-	// Other stop ids, as a new feed may have: then the place counts, up to 30 km.
+	// Other stop ids, as a new feed may have. Then the position counts, up to 30 km.
 	best := ""
 	nearest := maxCity
 	for _, c := range old.byName[p.name] {
@@ -250,7 +250,7 @@ func (f *Feed) distance(c *oldCity, p *place) float64 {
 	return km
 }
 
-// oneZone reports whether two time zones may be one; "" is one that is not known.
+// oneZone reports whether two time zones may be one; "" is a zone that is not known.
 func (f *Feed) oneZone(a, b string) bool {
 	return a == "" || b == "" || f.sameClock(a, b)
 }
@@ -269,7 +269,7 @@ const namedPrefix = "~."
 // gather makes cities of the places of one name. Those that were in a city before come first, so that nothing
 // that is added later takes them apart; then the places go by their ids.
 func (f *Feed) gather(list []*place, old *memory) (cities []*namedCity) {
-	// What each was part of before, and how sure that is.
+	// Each place's earlier city, with the evidence.
 	was := map[*place]past{}
 	for _, p := range list {
 		was[p] = f.pastOf(p, old)
@@ -304,7 +304,7 @@ func (f *Feed) gather(list []*place, old *memory) (cities []*namedCity) {
 		if c.id != "" {
 			continue
 		}
-		// No id means another place than it did before.
+		// No id names a place that it did not name before.
 		used := func(id string) bool {
 			return taken[id] != nil || old.byID[id] != nil
 		}
@@ -390,7 +390,7 @@ func (f *Feed) fits(c *namedCity, p *place) bool {
 	return true
 }
 
-// near reports whether two points can be of one city.
+// near reports whether two points can be in one city.
 func (p point) near(other point) bool {
 	return p.kilometres(other) <= maxCity
 }

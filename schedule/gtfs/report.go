@@ -12,13 +12,13 @@ import (
 	"waybill/schedule/journey"
 )
 
-// Decisions returns what the import decided, in the order in which it came to it.
+// Decisions returns the decisions of the import, in the order in which they were taken.
 func (f *Feed) Decisions() []feed.Decision {
 	return f.files.Decisions()
 }
 
-// Apart returns, as a line or none, which names of stops stand for several cities. It may be another once
-// Tables was called: cities that were apart before stay so.
+// Apart returns, as a line or none, the names of stops that stand for several cities. After Tables it may
+// return another line: cities that were apart before stay so.
 func (f *Feed) Apart() []string {
 	names := f.apart()
 	if len(names) == 0 {
@@ -130,7 +130,7 @@ func (f *Feed) unknownFiles() (list []string) {
 			continue
 		}
 		if strings.ContainsFunc(name, unicode.IsControl) {
-			name = strconv.Quote(name) // else it could end the line that names it
+			name = strconv.Quote(name) // a newline in a name would end the report's line
 		}
 		list = append(list, name)
 	}

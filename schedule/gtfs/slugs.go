@@ -10,15 +10,15 @@ import (
 	"waybill/schedule/fold"
 )
 
-// spelling writes in ASCII what folding leaves: Greek, and Cyrillic by the Ukrainian passport rules where it
-// matters.
+// spelling writes in ASCII the letters that folding leaves: Greek, and Cyrillic by the Ukrainian passport
+// rules where it matters.
 var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ g д d е e є ie ж zh з z и y і i ї i й i
 	к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ы y э e ю iu я ia ё e ѐ e ѝ i
 	ѓ gj ѕ dz ј j љ lj њ nj ќ kj џ dzh ђ dj ћ c ў u
 	α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o`),
 	"ь", "", "ъ", "", "’", "", "'", "", "ʼ", "", "`", "")...)
 
-// slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
+// slugOf makes a URL-friendly word of a name. It is "" when nothing in the name can be spelled.
 func slugOf(name string) string {
 	spelled := spelling.Replace(fold.Text(spelling.Replace(strings.ToLower(name))))
 	apart := func(r rune) bool {
@@ -27,15 +27,15 @@ func slugOf(name string) string {
 	return strings.Join(strings.FieldsFunc(spelled, apart), "-")
 }
 
-// The kinds of what has a slug, as Tables.Former has them.
+// The kinds of rows that have slugs, as Tables.Former names them.
 const (
 	formerCompany = "company"
 	formerCity    = "city"
 	formerRoute   = "route"
 )
 
-// finishSlugs sets the slugs of companies, cities and routes, and remembers those that are not there any
-// more.
+// finishSlugs sets the slugs of companies, cities and routes, and remembers the slugs of those that are
+// gone.
 func (f *Feed) finishSlugs(before *schedule.Tables) {
 	f.out.Former = nil
 	companies := func(x *schedule.Company) named {
@@ -68,15 +68,15 @@ func (f *Feed) locateFormer(before *schedule.Tables) {
 	}
 }
 
-// named is what gets a slug: Slug is what the feed says, and then what it got. English is what the name is
-// called in English, for names that cannot be spelled in ASCII.
+// named is a row that gets a slug. Slug is the feed's wish, and then the result. English is its name in
+// English, for names that cannot be spelled in ASCII.
 type named struct {
 	id, name, english string
 	slug              *string
 }
 
-// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the
-// names. A name gets none that something else had before: who kept it would be led astray.
+// slugs sets the slug of each row: first of those that had one before, then as the feed asks, then after
+// the names. A name gets no slug that another row had before: whoever kept that slug would be misled.
 func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former, of func(*T) named) {
 	before := map[string]string{}
 	kept := map[string]bool{} // by id; all of them
@@ -106,7 +106,7 @@ func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former,
 		asked := slugOf(*x.slug)
 		had := before[x.id]
 		delete(before, x.id)
-		// What follows the feed's word by a number was given because another had the word first.
+		// A slug that is the feed's word and a number was set because another row had the word first.
 		mayKeep := asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"
 		switch {
 		case had != "" && !taken[had] && mayKeep:
@@ -127,7 +127,7 @@ func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former,
 			}
 		}
 		unique := slug
-		// The numbers go on where the last of that word ended: a feed may have thousands of one name.
+		// The numbers go on after the last number of that word, as a feed may have thousands of one name.
 		for n := max(2, next[slug]); taken[unique] || derived && kept[unique]; n++ {
 			unique = slug + "-" + strconv.Itoa(n)
 			next[slug] = n + 1

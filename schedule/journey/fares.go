@@ -16,8 +16,8 @@ type fareIndex struct {
 	zones    map[string]int32     // from 1
 }
 
-// fareKey is what must match, each counted from 1, 0 is not given: company, route, zones of origin and
-// destination.
+// fareKey has the fields that must match, each counted from 1, 0 is not given: company, route, zones of
+// origin and destination.
 type fareKey [4]int32
 
 func (x *fareIndex) key(company, route int32, from, to string) fareKey {
@@ -36,7 +36,7 @@ func (k fareKey) and(mask fareKey) fareKey {
 	return fareKey{k[0] & mask[0], k[1] & mask[1], k[2] & mask[2], k[3] & mask[3]}
 }
 
-// indexFares lists the fares, and what has a price that nobody knows, by what they match.
+// indexFares lists the fares, and the withheld ones, by the fields that they match.
 func (f Finder) indexFares() {
 	f.fares = fareIndex{
 		by:       make(map[fareKey][]schedule.Money, len(f.Fares)),

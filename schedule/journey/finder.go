@@ -25,7 +25,7 @@ import (
 	"waybill/schedule/fold"
 )
 
-// Finder finds journeys in a timetable. It is two pointers, to be passed by value.
+// Finder finds journeys in a timetable. It is two pointers, and is passed by value.
 type Finder struct {
 	*schedule.Timetable
 	*index
@@ -45,7 +45,7 @@ func Prepare(tt *schedule.Timetable) {
 	On(tt)
 }
 
-// index is what searches need beside the tables. It depends on the tables alone.
+// index has what searches need beside the tables. It depends on the tables alone.
 type index struct {
 	byName []int32  // cities in the order of their names
 	folded []string // by city: all its names, folded, a line each
@@ -54,8 +54,8 @@ type index struct {
 	timings  []timing                           // by trip
 	calls    [][]hop                            // by city: where one can board; to is not set
 	hops     []hop                              // those of two cities side by side, the shown ones first
-	origins  [][]origin                         // by city: those that one can come from, in order
-	hopFares []atomic.Pointer[[]schedule.Money] // by place in hops: what BaseFares returns, once asked
+	origins  [][]origin                         // by city: the cities from which rides go there, in order
+	hopFares []atomic.Pointer[[]schedule.Money] // by place in hops: what BaseFares has returned
 	fares    fareIndex
 
 	transfers map[stopPair]schedule.Transfer
@@ -65,7 +65,7 @@ type index struct {
 	slack int64   // seconds by which that of another day may differ, at most
 }
 
-// timing is what a search asks of a trip, next to each other: the rows of the tables are large, and far apart
+// timing has what a search asks about a trip, side by side. The rows of the tables are large, and far apart
 // in memory.
 type timing struct {
 	times   schedule.Times
@@ -135,7 +135,7 @@ func (f Finder) indexStarts() {
 	}
 }
 
-// indexTrips lists the trips of each pattern, and what a search asks of each trip.
+// indexTrips lists the trips of each pattern, and the timing of each trip.
 func (f Finder) indexTrips() {
 	ends := make([][]int32, len(f.Patterns))
 	for i := range f.Patterns {

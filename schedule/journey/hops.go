@@ -13,8 +13,8 @@ type hop struct {
 	from, to int16
 }
 
-// origin is a city from which rides go to another one, and what part of hops they are, as numbers: slices
-// would be a million pointers for the garbage collector.
+// origin is a city from which rides go to another one, and its part of hops, as numbers. Slices would be a
+// million pointers for the garbage collector.
 type origin struct {
 	city            int32
 	from, shown, to int32 // those up to shown are listed for a search, the others only where one changes
@@ -132,7 +132,7 @@ func (f Finder) hopsFrom(call hop) iter.Seq2[hop, int32] {
 	}
 }
 
-// origin returns what goes from one city to another. The zero origin is nothing.
+// origin returns the rides from one city to another. The zero origin has none.
 func (f Finder) origin(from, to int32) origin {
 	list := f.origins[to]
 	i, ok := slices.BinarySearchFunc(list, from, func(x origin, city int32) int {

@@ -29,10 +29,10 @@ type Query struct {
 	From, To  int32        // cities
 	First     schedule.Day // the first calendar day of departure, in the departure city
 	Days      int
-	After     int64                 // Unix seconds; what leaves by then has left
+	After     int64                 // Unix seconds; rides that leave by then have left
 	Changes   int                   // 0 or 1
 	Companies []bool                // whose rides are wanted, by index; nil is all
-	Full      map[schedule.Leg]bool // rides without enough seats: they are not there
+	Full      map[schedule.Leg]bool // rides without enough seats are left out
 }
 
 const (
@@ -107,7 +107,7 @@ type line struct {
 	at    int64
 	dep   int64 // seconds after the service day's start
 	takes int64
-	// moved is set of a ride on one run that was moved: the line has that service day only.
+	// moved is set of a ride on one run that was moved. The line has that service day only.
 	moved bool
 	day   schedule.Day
 }
@@ -226,8 +226,8 @@ func (f Finder) withChange(q *Query, direct []schedule.Leg, start, end int64) []
 	if len(found) == 0 || found[0].Arr() < end {
 		return found
 	}
-	// What leaves after the asked days but arrives earlier counts as well. The
-	// journey that leaves last arrives last: all others arrive before it.
+	// Journeys that leave after the asked days but arrive earlier count as well. The journey that leaves
+	// last arrives last: all others arrive before it.
 	latest := found[0].Arr()
 	beyond := f.rides(q, f.between(q.From, q.To), end, latest+1)
 	c.sweep(beyond, end, latest+1, latest+1)
@@ -244,7 +244,7 @@ type changes struct {
 	origins  []origin // from which one gets to the destination
 	quickest int64    // seconds that the shortest ride from any of them takes
 	place    []int32  // by city, from 1: its place among the origins, from 1; 0 is none
-	lines    [][]line // by place among the origins: what goes on from there, made when first needed
+	lines    [][]line // by place among the origins: the rides that go on from there, made when first needed
 
 	// During a sweep: the journeys found, the last first, and the first arrival of all that leave no earlier.
 	found []Journey
@@ -306,7 +306,8 @@ func (c *changes) sweep(direct []schedule.Leg, start, end, best int64) {
 	c.take(direct, start)
 }
 
-// take counts the arrivals of direct rides that leave no earlier than an instant, and returns the others.
+// take removes from a list the direct rides that leave no earlier than an instant, counts their arrivals,
+// and returns the others.
 func (c *changes) take(direct []schedule.Leg, since int64) []schedule.Leg {
 	n := len(direct)
 	for n > 0 && direct[n-1].Dep >= since {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ErrInvalid is returned for what is not a GTFS feed; the error text says why.
+// ErrInvalid is returned for anything that is not a GTFS feed; the error text says why.
 var ErrInvalid = errors.New("not a GTFS feed")
 
 // Invalid returns an ErrInvalid that says why.
@@ -98,7 +98,7 @@ func missingIn(feed fs.FS, dir string) (list []string) {
 	return list
 }
 
-// placeName is what an operator calls a directory of a feed.
+// placeName is the name that an operator uses for a directory of a feed.
 func placeName(dir string) string {
 	if dir == "." {
 		return "the top"

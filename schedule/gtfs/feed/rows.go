@@ -79,8 +79,8 @@ func (f *Files) read(file string, yield func(*Row) bool) error {
 	}
 }
 
-// Row is one row of a file. The first thing found wrong with it sticks; it is then skipped, and reported.
-// Readers see such rows too: what they would have restricted must not become wider without them (decision
+// Row is one row of a file. The first thing found wrong with it stays; the row is then skipped, and
+// reported. Readers see such rows too: a restriction in a skipped row must still hold (decision
 // feed.skipped).
 type Row struct {
 	File   string
@@ -95,7 +95,7 @@ type Row struct {
 	cells   []string
 }
 
-// Fail marks a row as one that is not used, and says why. The first reason counts.
+// Fail marks a row as not used, and says why. The first reason counts.
 func (r *Row) Fail(reason string) {
 	if !r.Unused {
 		r.Unused = true
@@ -103,7 +103,7 @@ func (r *Row) Fail(reason string) {
 	}
 }
 
-// Check fails the row unless ok, saying what is wrong with a cell.
+// Check fails the row unless ok. It says what is wrong with a cell.
 func (r *Row) Check(ok bool, column, wrong string) {
 	if !ok && !r.Unused {
 		r.Fail(fmt.Sprintf("%s %q %s", column, r.Get(column), wrong))
@@ -137,8 +137,8 @@ func (r *Row) parse(line []byte) bool {
 	return true
 }
 
-// split takes a line apart. No cell runs over lines, as GTFS has it: one whose quote is missing swallows no
-// other.
+// split splits a line into cells. A cell ends with its line: one whose closing quote is missing swallows no
+// other line.
 func (r *Row) split(line string) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
@@ -146,7 +146,7 @@ func (r *Row) split(line string) {
 		cell, rest, found := strings.Cut(line, ",")
 		if strings.HasPrefix(line, `"`) {
 			end := closing(line)
-			if end < 0 { // what the row is about can be told all the same
+			if end < 0 { // the cells are read all the same, to learn what the row names
 				r.Fail("a quote is missing")
 				line = strings.ReplaceAll(line, `"`, "")
 				continue
@@ -163,7 +163,7 @@ func (r *Row) split(line string) {
 	}
 }
 
-// tidy takes out of a cell what would do something where it is shown, and counts it.
+// tidy removes characters from a cell that would act where the cell is shown, and counts the cell.
 func (r *Row) tidy(cell string) string {
 	taken := 0
 	tidied := strings.Map(func(c rune) rune {
@@ -182,14 +182,14 @@ func (r *Row) tidy(cell string) string {
 
 const actingOut = "control characters, or such as turn text around, which are taken out"
 
-// acts reports whether a character does something rather than be seen: the control characters C0, DEL and C1,
-// and those that turn the direction of the text after them.
+// acts reports whether a character acts instead of being seen: the control characters C0, DEL and C1, and
+// those that turn the direction of the text after them.
 func acts(c rune) bool {
 	return unicode.IsControl(c) || c >= '\u202a' && c <= '\u202e' || c >= '\u2066' && c <= '\u2069'
 }
 
-// closing finds the quote that ends a cell in quotes, or -1: it is not doubled, and nothing but blanks comes
-// before the comma or the line's end. A quote in front of anything else is a part of the cell, odd as it is.
+// closing finds the quote that ends a quoted cell, or -1. It is not doubled, and only blanks may come
+// between it and the comma or the line's end. A quote in front of anything else is a part of the cell.
 func closing(line string) int {
 	for i := 1; i < len(line); i++ {
 		if line[i] != '"' {
@@ -251,7 +251,7 @@ func (r *Row) OptionalID(column string) string {
 	return r.Unique(column)
 }
 
-// Became records what the row was made into, for rows of later files that name it.
+// Became records the index that the row has in its table, for rows of later files that name it.
 func (r *Row) Became(i int32) {
 	r.files.IDs[r.File][r.Key] = i
 }
@@ -266,7 +266,7 @@ func (r *Row) Decided(what string) {
 	r.files.Decided(r.File, r.Line, what)
 }
 
-// Find returns what the row of another file that a cell names became, if it is there and usable.
+// Find returns the index of the row of another file that a cell names, if that row is usable.
 func (r *Row) Find(column, file string) (i int32, ok bool) {
 	i, ok = r.files.IDs[file][r.Get(column)]
 	return i, ok && i >= 0
