@@ -130,14 +130,14 @@ func settledKind[T any](name string, action booking.Action,
 	}.any()
 }
 
-// settled remembers what else comes of a ticket that was paid or booked.
+// settled drops the question to the provider, and adds the messages to the passenger.
 func (s *Keeper) settled(at journal.Stamp, e *booking.Settled, action booking.Action) {
 	s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 	s.Outbox.add(at, action, "", []toSend{{e.Ticket, e.Sends}})
 }
 
-// codeCreated codes a booking: forms and runs that are sold for the first time, what all tickets share, and
-// the tickets. Names are in the personal part.
+// codeCreated codes a booking: the forms and runs that are sold for the first time, the legs that all
+// tickets share, and the tickets. Names are in the personal part.
 func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 	c := &l.data
 	wire.ID(c, "booking", &e.ID)
@@ -170,7 +170,7 @@ func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 	l.personal.Close()
 }
 
-// codeSoldLeg codes what all tickets share of a leg.
+// codeSoldLeg codes a leg that all tickets share.
 func codeSoldLeg(c *wire.Coder, l *booking.SoldLeg) {
 	c.Open("")
 	wire.Text(c, "run", &l.Run, ids.RunID.String, ids.ParseRun)
@@ -199,7 +199,7 @@ func codePassengers(l *lineCoder, e *booking.Created) {
 	}
 }
 
-// codePassenger codes a passenger. What is read is not copied twice: there are millions.
+// codePassenger codes a passenger. When reading it copies nothing twice, as there are millions.
 func codePassenger(c *wire.Coder, name string, p *booking.Passenger) {
 	if c.Writing() {
 		first, last, email, phones := p.Fields()
@@ -235,7 +235,7 @@ func codeSeats(c *wire.Coder, seats *[]int16) {
 	}
 }
 
-// form codes what was sold, in the form it was sold in.
+// form codes a form in which tickets are sold.
 func (c *Codec) form(to *wire.Coder, name string, f **schedule.Form) {
 	if to.Writing() {
 		to.W.Raw(name, (*f).Encode())
@@ -315,7 +315,7 @@ func codeAsked(_ *Codec, l *lineCoder, e *booking.TicketAsked) {
 	wire.ID(c, "key", &e.Key)
 }
 
-// codeReason codes why an operator answered in the provider's place.
+// codeReason codes the reason of an operator who answered in the provider's place.
 func codeReason(c *wire.Coder, reason *string) {
 	if c.Optional("reason", *reason != "") {
 		c.String("reason", reason)

@@ -9,8 +9,8 @@ import (
 // its data.
 type By struct {
 	UID  int    `json:"uid"`            // the effective user id of the calling process
-	User string `json:"user,omitempty"` // its name; "" where the machine knows none
-	// who logged in, where the kernel knows: sudo and su leave it as it is
+	User string `json:"user,omitempty"` // the user's name; "" where the machine knows none
+	// the user who logged in, where the kernel knows: sudo and su leave it as it is
 	Login string `json:"login,omitempty"`
 }
 

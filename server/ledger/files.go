@@ -16,7 +16,8 @@ import (
 	"waybill/store/replay"
 )
 
-// Model says to those who replay a journal what the state is, and how its lines and snapshots are read.
+// Model returns a model for those who replay a journal: the state, and how its lines and snapshots are
+// read.
 func (c *Codec) Model() replay.Model[*Keeper, Entry] {
 	return replay.Model[*Keeper, Entry]{
 		New:    NewKeeper,
@@ -43,8 +44,8 @@ const ReportSuffix = ".csv"
 // SideDirs are the directories that a data directory holds beside the store's files.
 var SideDirs = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
 
-// CopiedDirs are those that a copy has too: all but letters, of which there may be many times as much as of
-// the journal, and which go by themselves.
+// CopiedDirs are the directories that a copy has too: all but the letters, which may take many times the
+// room of the journal, and which leave by themselves.
 var CopiedDirs = []string{KeyDir, TimetableDir, ReportDir}
 
 // LoadTimetable reads the timetable that the journal names; hash "" is none yet.
@@ -77,7 +78,7 @@ func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {
 const (
 	RingFile   = "offer-tokens"    // the keys that sign offers
 	IDPFile    = "development-idp" // the seed of the development provider's key
-	PeerFile   = "outbound"        // what calls of the provider and the messenger are signed with
+	PeerFile   = "outbound"        // the secret that signs calls of the provider and the messenger
 	TicketFile = "tickets"         // the seed of the key that signs the codes on tickets
 	SeedFile   = "seed"            // the number that all of these come from, in a test bench's directory
 )
@@ -100,7 +101,7 @@ func inForm[T any](parse func([]byte) (T, error)) func([]byte) error {
 	}
 }
 
-// IsKey reports whether a file in KeyDir has a key's name: what somebody has put beside the keys has not.
+// IsKey reports whether a file in KeyDir has a key's name. Other files there are somebody's own.
 func IsKey(name string) bool {
 	_, known := keyForms[name]
 	return known
@@ -133,7 +134,7 @@ func ParseSeed(text []byte) (uint64, error) {
 	return number, nil
 }
 
-// LostJournal is the error of a directory without a line, whose keys are all that is left.
+// LostJournal is the error of a directory that has keys and no line.
 func LostJournal(fsys durable.FS) error {
 	keys, err := fsys.List(KeyDir)
 	if err != nil || len(keys) == 0 {
@@ -155,7 +156,7 @@ var errEmptied = &journal.Damage{
 	Reason: "is empty, but " + KeyDir + "/" + RingFile + " shows that it was not",
 }
 
-// ReadSecret reads a file of secrets. What parse finds wrong with it is damage.
+// ReadSecret reads a file of secrets. An error of parse is damage.
 func ReadSecret[T any](fsys durable.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
 	f, err := fsys.Open(KeyDir + "/" + name)
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 )
 
 // PersonalErased says that names, e-mail addresses and phones were erased from earlier lines. A line's
-// personal part is erased as a whole: with a passenger go those who were booked along.
+// personal part is erased as a whole: all passengers of a booking are forgotten together.
 type PersonalErased struct {
 	Lines      []uint64          `json:"lines"`
 	Reason     string            `json:"reason"`
 	Passengers []ErasedPassenger `json:"passengers,omitempty"`
-	Reports    []ids.ID          `json:"reports"` // whose files have them, and are written anew
+	Reports    []ids.ID          `json:"reports"` // reports whose files have the names, and are written anew
 	// Tickets are the passengers as versions before wrote them. Such a line is no event of /v2/events: that
 	// would change the numbers of those after it, which clients have.
 	Tickets []ids.ID `json:"tickets,omitempty"`
 }
 
-// ErasedPassenger is the passenger of a ticket, and where the ticket was then.
+// ErasedPassenger is the passenger of a ticket, and the ticket's booking and partner then.
 type ErasedPassenger struct {
 	Partner ids.ID `json:"partner"`
 	Booking ids.ID `json:"booking"`
@@ -65,7 +65,7 @@ func applyForgotten(s *Keeper, now time.Time, e *PassengersForgotten) {
 	s.forget(now, e.AllTickets())
 }
 
-// forget forgets the passengers of tickets, and what they were to be sent.
+// forget forgets the passengers of tickets, and the messages to them.
 func (s *Keeper) forget(now time.Time, tickets []ids.ID) {
 	s.bookings.Forget(now, tickets)
 	for _, id := range tickets {
@@ -80,7 +80,7 @@ func (s *Keeper) feedErased(at journal.Stamp, list []ErasedPassenger) {
 	}
 }
 
-// ToForget returns those of tickets whose passengers are not forgotten yet, and where they are.
+// ToForget returns the tickets whose passengers are not forgotten yet, with their bookings and partners.
 func (s State) ToForget(tickets []ids.ID) []ErasedPassenger {
 	var list []ErasedPassenger
 	for _, id := range tickets {

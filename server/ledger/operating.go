@@ -8,7 +8,7 @@ import (
 	"waybill/store/journal"
 )
 
-// operatingKinds are the lines of what companies and operators do, and of the messages to passengers.
+// operatingKinds are the lines of companies and operators, and of messages to passengers.
 var operatingKinds = []anyKind{
 	kind[report.Ordered]{
 		name:  "report.ordered",
@@ -74,7 +74,7 @@ var operatingKinds = []anyKind{
 	}.any(),
 }
 
-// applyTimetableImported puts a timetable in force. A replay has no more than its name.
+// applyTimetableImported puts a timetable in force. A replay has its name alone.
 func applyTimetableImported(s *Keeper, now time.Time, e *TimetableImported) {
 	s.rest.timetableHash = e.Hash
 	if e.Loaded != nil {

@@ -16,13 +16,14 @@ import (
 
 // Message is one e-mail, or one text to a phone, that a passenger is to be sent. It is immutable.
 type Message struct {
-	ID     string         `json:"id"` // the ticket's line, and which of the messages of that
+	ID     string         `json:"id"` // the ticket's line, and the message's place among those of that line
 	Ticket ids.ID         `json:"ticket"`
 	Action booking.Action `json:"action"`
 	To     string         `json:"to"`               // as in booking.Settled.Sends
 	At     time.Time      `json:"at"`               // since when it is to be sent
 	Parked string         `json:"parked,omitempty"` // why it is not tried any more
-	// Reason is why the carrier has changed the run, as the line says it; "" of what is none of a run.
+	// Reason is the carrier's reason for changing the run, as the line says it; "" where no run was
+	// changed.
 	Reason string `json:"reason,omitempty"`
 
 	arrival uint64 // its number among those that came to wait
@@ -36,7 +37,7 @@ const (
 	Lanes
 )
 
-// LaneNames are what metrics call them.
+// LaneNames are the names of the lanes in metrics.
 var LaneNames = [Lanes]string{ToMailServer: "mail", ToMessenger: "messenger"}
 
 // Lane returns the lane of a message.
@@ -47,7 +48,7 @@ func (m *Message) Lane() int {
 	return ToMailServer
 }
 
-// Line returns the number of the line that the message is of, and its place among that line's, from 1.
+// Line returns the number of the message's line, and its place among that line's messages, from 1.
 func (m *Message) Line() (seq uint64, place int) {
 	line, n, _ := strings.Cut(m.ID, "-")
 	seq, _ = strconv.ParseUint(line, 10, 64)
@@ -55,8 +56,8 @@ func (m *Message) Line() (seq uint64, place int) {
 	return seq, place
 }
 
-// Outbox is the messages that are not sent yet. The ticket's line says what is to be sent, so that nothing is
-// lost and nothing is sent that was not committed; another line says how it ended.
+// Outbox has the messages that are not sent yet. The ticket's line names its messages, so that none is
+// lost, and none is sent for an event that was not committed. Another line says how a message ended.
 type Outbox struct {
 	messages map[string]*Message
 	byTicket map[ids.ID]map[string]bool // the ids of a ticket's messages
@@ -91,7 +92,7 @@ func (o *Outbox) Count() (waiting, parked int) {
 	return len(o.messages) - o.parked, o.parked
 }
 
-// Oldest returns since when the message that has waited longest waits; false where none does.
+// Oldest returns since when the oldest message waits; false where none does.
 func (o *Outbox) Oldest() (since time.Time, ok bool) {
 	if len(o.waiting) == 0 {
 		return since, false
@@ -99,8 +100,8 @@ func (o *Outbox) Oldest() (since time.Time, ok bool) {
 	return o.waiting[0].At, true
 }
 
-// Arrived returns the messages that wait, in the order in which they came, without the first that came, of
-// which known is the number; and how many have come so far. A message that is retried comes again.
+// Arrived returns the messages that wait and arrived after the first known ones, in the order in which they
+// came, and how many have come so far. A message that is retried comes again.
 func (o *Outbox) Arrived(known uint64) (list []*Message, arrived uint64) {
 	first := sort.Search(len(o.arrivals), func(i int) bool {
 		return o.arrivals[i].arrival > known
@@ -136,10 +137,10 @@ func (o *Outbox) put(m *Message) {
 	}
 }
 
-// fewMessages are so few that those which have left may stay in the list of arrivals.
+// fewMessages is the length up to which the list of arrivals may keep messages that have left.
 const fewMessages = 64
 
-// trim takes those off the front of waiting that do not wait any more.
+// trim takes messages that no longer wait off the front of waiting.
 func (o *Outbox) trim() {
 	for len(o.waiting) > 0 {
 		m := o.messages[o.waiting[0].ID]
@@ -181,7 +182,7 @@ func (o *Outbox) removeOf(ticket ids.ID) {
 	}
 }
 
-// toSend is what is to be sent of a ticket, see booking.Settled.Sends.
+// toSend names the messages of a ticket, see booking.Settled.Sends.
 type toSend struct {
 	ticket ids.ID
 	sends  []string
@@ -210,13 +211,13 @@ func messageID(at journal.Stamp, n int) string {
 	return strconv.FormatUint(at.Seq, 10) + "-" + strconv.Itoa(n)
 }
 
-// Due is when a message is to be tried.
+// Due returns when a message is to be tried.
 type Due struct {
 	At time.Time
 	ID string // the message's
 }
 
-// Agenda is a heap of what is due, the first at its front (package container/heap).
+// Agenda is a heap of due times, the first at its front (package container/heap).
 type Agenda []Due
 
 // Len, Less, Swap and Push are for container/heap.

@@ -15,13 +15,14 @@ import (
 const requestLife = 24 * time.Hour
 
 // KeyedRequests are the requests with an Idempotency-Key of the last 24 hours. The lists are queues by age,
-// from which those that are over are dropped; they may hold what a later line of the same key has overtaken.
+// from which requests that are over are dropped. They may still hold requests that a later line of the same
+// key has replaced.
 type KeyedRequests struct {
 	known         map[RequestKey]*KeyedRequest
 	answeredByAge []*KeyedRequest              // those that are answered
 	open          map[RequestKey]*KeyedRequest // those that are not
 	openByAge     []*KeyedRequest              // the same, by their last line
-	askedFor      map[ids.ID]*Idempotency      // by ticket about which a provider is asked
+	askedFor      map[ids.ID]*Idempotency      // by ticket that is pending
 }
 
 // newRequests returns what is known before the first request.
@@ -33,13 +34,13 @@ func newRequests() *KeyedRequests {
 	}
 }
 
-// RequestKey is what a request is known by.
+// RequestKey is the name of a request.
 type RequestKey struct {
 	Partner ids.ID `json:"partner"`
 	Key     string `json:"key"`
 }
 
-// KeyedRequest is what is known of a request. It is immutable.
+// KeyedRequest is a request with a key, as its lines record it. It is immutable.
 type KeyedRequest struct {
 	RequestKey
 	Hash   string   `json:"hash"`   // as in [Idempotency]
@@ -54,7 +55,7 @@ func (x *KeyedRequest) live(now time.Time) bool {
 	return now.Before(time.UnixMilli(x.At).Add(requestLife))
 }
 
-// Find returns what is known of a request; nil where nothing is, or its 24 hours are over.
+// Find returns a request; nil where it is not known, or its 24 hours are over.
 func (x *KeyedRequests) Find(name RequestKey, now time.Time) *KeyedRequest {
 	if r := x.known[name]; r != nil && r.live(now) {
 		return r
@@ -62,8 +63,8 @@ func (x *KeyedRequests) Find(name RequestKey, now time.Time) *KeyedRequest {
 	return nil
 }
 
-// AskedUnder returns the Idempotency-Key of the request because of which the provider is being asked about a
-// ticket; nil where it had none. The line that records the answer carries it.
+// AskedUnder returns the Idempotency-Key of the request that has the provider asked about a ticket; nil
+// where it had none. The line that records the provider's answer carries it.
 func (x *KeyedRequests) AskedUnder(ticket ids.ID) *Idempotency {
 	return x.askedFor[ticket]
 }
@@ -112,7 +113,7 @@ func ticketsDone(e Event) []ids.ID {
 	return nil
 }
 
-// expire drops the first of a list, which is in the order of time, that no longer name a request.
+// expire drops requests that are over from the front of a list, which is in the order of time.
 func (x *KeyedRequests) expire(list []*KeyedRequest, now time.Time) []*KeyedRequest {
 	for len(list) > 0 && !list[0].live(now) {
 		x.drop(list[0])
@@ -121,7 +122,7 @@ func (x *KeyedRequests) expire(list []*KeyedRequest, now time.Time) []*KeyedRequ
 	return list
 }
 
-// put makes a request known, in place of what was known of it.
+// put makes a request known, in place of the former of its key.
 func (x *KeyedRequests) put(r *KeyedRequest) {
 	x.known[r.RequestKey] = r
 	delete(x.open, r.RequestKey)

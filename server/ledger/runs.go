@@ -11,7 +11,7 @@ import (
 	"waybill/store/journal"
 )
 
-// runKinds are the lines of what a carrier does with a run (decision runs.named).
+// runKinds are the lines of carriers' acts on a run (decision runs.named).
 var runKinds = []anyKind{
 	kind[booking.RunCanceled]{
 		name: "run.cancelled",
@@ -61,7 +61,8 @@ var runKinds = []anyKind{
 	}.any(),
 }
 
-// ManifestRead says that somebody has read who travels on a run: an operator, whom the line names, or a user.
+// ManifestRead says that the list of a run's passengers was read: by an operator, whom the line names, or
+// by a user.
 type ManifestRead struct {
 	Run        ids.RunName `json:"run"`
 	Passengers int         `json:"passengers"`
@@ -69,7 +70,7 @@ type ManifestRead struct {
 	Company    string      `json:"company,omitempty"` // the user's, by id
 }
 
-// checkManifestRead reports whether so many people travel on a run as a line says that somebody has read.
+// checkManifestRead returns an error unless as many people travel on the run as the line says.
 func checkManifestRead(s State, _ time.Time, e *ManifestRead) error {
 	n := 0
 	for _, o := range s.Bookings.Riders(e.Run) {
@@ -83,9 +84,9 @@ func checkManifestRead(s State, _ time.Time, e *ManifestRead) error {
 	return nil
 }
 
-// changingRun adapts a method that applies an event of a run: where that changes the run, the timetable in
-// force follows. Tickets that follow a cancellation change nothing of the timetable, and sales go on with the
-// one that they have read.
+// changingRun makes an apply that also changes the timetable in force, where the event changes the run.
+// Tickets that follow a cancellation change nothing in the timetable, and sales go on with the one that
+// they have read.
 func changingRun[T any](
 	apply func(booking.Recorder, time.Time, *T),
 	run func(*T) ids.RunName,
@@ -99,7 +100,7 @@ func changingRun[T any](
 	}
 }
 
-// UseTimetable puts a timetable in force, with what was changed of its runs.
+// UseTimetable puts a timetable in force, with the changes of its runs.
 func (s *Keeper) UseTimetable(tt *schedule.Timetable, now time.Time) {
 	s.rest.timetable = tt.With(s.Bookings.Changes(now))
 }

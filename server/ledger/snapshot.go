@@ -28,7 +28,7 @@ import (
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
 const snapshotVersion = 5
 
-// Freeze returns what writes the state as it is now.
+// Freeze returns a function that writes the state as it is now.
 func (c *Codec) Freeze(s State) func(io.Writer) error {
 	f := &frozen{
 		codec:    c,
@@ -48,10 +48,10 @@ func (c *Codec) Freeze(s State) func(io.Writer) error {
 	return f.write
 }
 
-// frozen is the state at an instant. What it points to never changes.
+// frozen is the state at an instant. Nothing that it points to ever changes.
 type frozen struct {
 	codec    *Codec
-	head     rest // of which only what the first line has
+	head     rest // of which the first line has some members
 	partners []*auth.Partner
 	users    []*auth.User
 	sessions []*auth.Session
@@ -114,7 +114,7 @@ func (f *frozen) writeLine(members func(*wire.Coder)) {
 	_, f.err = f.out.Write(w.B)
 }
 
-// writeRows writes what is rare enough for encoding/json, a line each.
+// writeRows writes values that are rare enough for encoding/json, a line each.
 func writeRows[T any](f *frozen, name string, list []*T) {
 	for _, x := range list {
 		f.writeLine(func(c *wire.Coder) {
@@ -139,8 +139,8 @@ func (f *frozen) writeRuns() {
 	}
 }
 
-// Thaw reads what Freeze wrote. The lines are read on a goroutine of their own, so that bookings are put back
-// while the next are read.
+// Thaw reads a state that Freeze's function has written. The lines are read on a goroutine of their own, so
+// that bookings are put back while the next are read.
 func (c *Codec) Thaw(from io.Reader) (*Keeper, error) {
 	t := &thawing{
 		codec:   c,
@@ -291,7 +291,7 @@ func (t *thawing) readBooking(c *wire.Coder) {
 	}
 }
 
-// readRow reads what encoding/json wrote, if the line is that.
+// readRow reads a value that encoding/json wrote, if the line has it.
 func readRow[T any](c *wire.Coder, name string, restore func(*T)) bool {
 	if !c.R.At(name) {
 		return false
@@ -304,7 +304,7 @@ func readRow[T any](c *wire.Coder, name string, restore func(*T)) bool {
 	return true
 }
 
-// codeHead codes the first line. What an earlier version wrote is not read any further.
+// codeHead codes the first line. A snapshot of an earlier version is not read any further.
 func codeHead(c *wire.Coder, s *rest) (older bool) {
 	version := snapshotVersion
 	wire.Number(c, "version", &version)
@@ -325,7 +325,7 @@ func codeHead(c *wire.Coder, s *rest) (older bool) {
 	return false
 }
 
-// askRow is what a provider is asked about a ticket, and under which Idempotency-Key.
+// askRow is a question to the provider about a ticket, with its Idempotency-Key.
 type askRow struct {
 	Ticket  ids.ID         `json:"ticket"`
 	Key     ids.ID         `json:"key"`
@@ -334,7 +334,7 @@ type askRow struct {
 	Under   *Idempotency   `json:"retry,omitempty"`
 }
 
-// askRows returns what is asked, by ticket.
+// askRows returns the questions to the provider, by ticket.
 func (f *frozen) askRows() (list []*askRow) {
 	for _, ticket := range slices.SortedFunc(maps.Keys(f.sold.Asks), ids.ID.Compare) {
 		ask := f.sold.Asks[ticket]
@@ -343,12 +343,12 @@ func (f *frozen) askRows() (list []*askRow) {
 	return list
 }
 
-// ask records what a provider is asked.
+// ask adds a question to the provider.
 func (t *thawing) ask(x *askRow) {
 	t.asks = append(t.asks, x)
 }
 
-// restoreAsk puts back what a provider is asked about a ticket, which is there.
+// restoreAsk puts back a question about a ticket, which is there.
 func (s *Keeper) restoreAsk(x *askRow) error {
 	if _, ticket := s.Bookings.AnyTicket(x.Ticket); ticket == nil {
 		return fmt.Errorf("the provider is asked about %s, which is no ticket", x.Ticket)

@@ -32,8 +32,8 @@ import (
 	"waybill/server/ledger/wire"
 )
 
-// State is what rooms read of everything the server remembers: a field for each part that does, none of which
-// has a method that changes it. What is a value is read by a method. See [Keeper].
+// State is everything that the server remembers, as rooms read it. It has a field for each part, and none
+// of these has a method that changes it. Values are read by methods. See [Keeper].
 type State struct {
 	Partners      *auth.Partners
 	Bookings      *booking.State
@@ -44,10 +44,10 @@ type State struct {
 	rest          *rest
 }
 
-// rest is what no package of its own remembers.
+// rest has the values that belong to no package of their own.
 type rest struct {
 	clock Clock
-	// geolocation is what users have set of FMS objects, by the object's id.
+	// geolocation has the settings of FMS objects by users, by the object's id.
 	geolocation map[string]bool
 	// timetableHash names the timetable in force by its content; "" is none yet.
 	timetableHash string
@@ -67,19 +67,19 @@ func (s State) TimetableHash() string { return s.rest.timetableHash }
 // Timetable returns the timetable in force; nil where none was loaded, as after a replay.
 func (s State) Timetable() *schedule.Timetable { return s.rest.timetable }
 
-// Geolocation returns what users have set of FMS objects, by the object's id.
+// Geolocation returns the settings of FMS objects by users, by the object's id.
 func (s State) Geolocation() map[string]bool { return maps.Clone(s.rest.geolocation) }
 
 // EventFeed returns the feed of a partner, who has a key.
 func (s State) EventFeed(partner ids.ID) *EventFeed { return s.rest.feeds[partner] }
 
-// PartnerOf returns whose a booking is.
+// PartnerOf returns the partner of a booking.
 func (s State) PartnerOf(id ids.ID) ids.ID {
 	return s.Bookings.Any(id).Partner
 }
 
-// Keeper is a State with what applies entries to it. Package held has the one of a server and never hands
-// it out; a reader of a journal makes one of its own.
+// Keeper is a State together with the method that applies entries to it. Package held has the Keeper of a
+// server and never hands it out; a reader of a journal makes one of its own.
 type Keeper struct {
 	State
 	partners auth.PartnerRecorder
@@ -114,7 +114,7 @@ func NewKeeper() *Keeper {
 // Clock is the directory's test clock (decisions clock.test, clock.frozen).
 type Clock struct {
 	Set bool `json:"set"`
-	// Ever says that it was set, be it that it was given up since.
+	// Ever says that it was set at some time, even if it was given up since.
 	Ever     bool  `json:"ever,omitzero"`
 	OffsetMs int64 `json:"offsetMs"` // milliseconds ahead of the machine's clock; 0 while it stands still
 	// Still is the instant at which it stands still; zero while it ticks.
@@ -138,11 +138,11 @@ type Event any
 // Entry is one line of the journal, on its way there or read from there.
 type Entry struct {
 	Event       Event
-	By          *By          // who did it, of an administrative act; it changes no state
+	By          *By          // who did it, of an administrative act; it does not change the state
 	Idempotency *Idempotency // of the request that it comes of; nil without an Idempotency-Key
 }
 
-// Entries returns the entries of events that have nothing but the event to say.
+// Entries returns entries that have nothing but their events.
 func Entries[E any](events ...E) []Entry {
 	var list []Entry
 	for _, e := range events {
@@ -151,22 +151,22 @@ func Entries[E any](events ...E) []Entry {
 	return list
 }
 
-// Idempotency is what a line says of the request that it comes of, where its partner gave an Idempotency-Key
-// (decision idempotency.key). Each line of the request names the key; the last has the status, and the answer
-// in its personal part.
+// Idempotency is the part of a line that names its request, where the partner sent an Idempotency-Key
+// (decision idempotency.key). Each line of the request names the key; the last has the status, and the
+// answer in its personal part.
 type Idempotency struct {
 	Key    string `json:"key"`
 	Hash   string `json:"hash"`             // hex SHA-256 of method, path and body
 	Status int    `json:"status,omitempty"` // of the answer; 0 while it is not known
 	Answer string `json:"answer,omitempty"` // hex SHA-256 of an answer that is made again from the line
 
-	// Reply writes the answer's body, after the event was applied and without the lock. It is nil in what
-	// was read.
+	// Reply writes the answer's body, after the event was applied and without the lock. It is nil in a line
+	// that was read.
 	Reply func(*wire.Writer) `json:"-"`
 	Salt  ids.ID             `json:"-"` // of the personal part
 }
 
-// Answers reports whether a line has the answer.
+// Answers reports whether the line has the answer.
 func (x *Idempotency) Answers() bool {
 	return x != nil && x.Status != 0
 }
@@ -194,7 +194,7 @@ func (x *Idempotency) summed() *Idempotency {
 	return &with
 }
 
-// personalPart is what the personal part holds of a line with an answer.
+// personalPart returns the personal part of a line with an answer.
 func (x *Idempotency) personalPart() any {
 	return &struct {
 		Salt  ids.ID `json:"salt"`
@@ -202,7 +202,7 @@ func (x *Idempotency) personalPart() any {
 	}{x.Salt, x.reply()}
 }
 
-// The events that no other package has.
+// The events that belong to no other package.
 type (
 	// ClockSet says that the directory's clock was started, moved, stopped, or, with Real, given up.
 	ClockSet struct {
@@ -229,18 +229,18 @@ type (
 		On     bool    `json:"isGeolocation"`
 		User   auth.ID `json:"user"`
 	}
-	// WorldForked says that the directory is a world of a test bench, and where it has left the directory
-	// that it is a copy of (decision worlds.forks). What that had yet to send it does not send.
+	// WorldForked says that the directory is a world of a test bench, and where it has left its parent
+	// directory (decision worlds.forks). The world does not send messages that its parent had yet to send.
 	WorldForked struct {
 		World  string `json:"world"`
-		From   string `json:"from"`   // the world it is a copy of
+		From   string `json:"from"`   // the parent world
 		Origin string `json:"origin"` // that directory's name
 		Seq    uint64 `json:"seq"`    // the last line that both have
 		Hash   string `json:"hash"`   // its hash there, in hex
 	}
 	// KeysRotated says that offers are signed with a new key.
 	KeysRotated struct{}
-	// Answered records the answer to a request with a key that has no other line for it to stand in.
+	// Answered records the answer to a keyed request that has no other line for it.
 	Answered struct {
 		Partner ids.ID `json:"partner"`
 		Booking string `json:"booking"` // the id in the request's path, or ""

@@ -61,7 +61,7 @@ func (s *Seller) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner)
 	}, err
 }
 
-// deed is an action on its way: what is to be done with which tickets, and what the provider is to be asked.
+// deed is an action on its way: the tickets that it is for, and the questions to the provider.
 type deed struct {
 	*Seller
 	sel     booking.Selection
@@ -108,7 +108,7 @@ func (s *Seller) Perform(r *http.Request, sel booking.Selection, action booking.
 	}
 	seq, err = s.UpdateWithRoom(ctx, d.close, after)
 	if errors.Is(err, live.ErrFull) {
-		// What was asked for is done, and a repetition under the key goes on from here.
+		// The tickets are paid or booked, and a repetition under the key goes on from here.
 		err = web.ErrAnswerWaits
 	}
 	return seq, err
@@ -154,7 +154,7 @@ func (d *deed) decideCancel(st ledger.State, now time.Time) ([]ledger.Entry, err
 	for _, e := range list {
 		for i := range e.Tickets {
 			t := &e.Tickets[i]
-			// What is to be sent stands in the ticket's own line: neither can be there without the other.
+			// The ticket's own line names the messages to send: neither can be there without the other.
 			t.Sends = st.Bookings.Contacts(t.ID, d.Phones)
 			entries = append(entries, st.Unnoticed(now, t.ID)...)
 		}

@@ -147,7 +147,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		// Requests under way are looked up before those that are known. The other way round, a request that
 		// ends in between would be taken for a new one.
 		running, busy := s.underWay.LoadOrStore(name, try.hash)
-		// Only the request that came first takes the mark away.
+		// Only the request that came first removes the mark.
 		if !busy {
 			defer s.underWay.Delete(name)
 		}

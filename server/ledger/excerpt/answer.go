@@ -22,7 +22,7 @@ type Answer struct {
 	SHA256 string    // hex, of the body that is to be made
 }
 
-// ReadAnswer reads what a line says of the answer to a request.
+// ReadAnswer reads the record of an answer from a line.
 func ReadAnswer(l *journal.Line) (a Answer, err error) {
 	var part struct {
 		Reply      string

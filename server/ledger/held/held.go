@@ -24,7 +24,7 @@ import (
 // from it.
 type Store struct{ *keeping }
 
-// keeping is what a Store is made of. No other package can name the field, and so get at the Keeper.
+// keeping is the store inside a Store. No other package can name the field, and so none gets at the Keeper.
 type keeping = store.Store[*ledger.Keeper, ledger.Entry]
 
 // Options say how a directory is opened. FS, Log and Now are required.
@@ -39,7 +39,7 @@ type Options struct {
 	Snapshotted func(bytes int64)
 }
 
-// config returns the options as package store wants them.
+// config returns the options in the form of package store.
 func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
 	codec := ledger.NewCodec()
 	sc := store.Config[*ledger.Keeper, ledger.Entry]{
@@ -112,8 +112,8 @@ func (s *Store) Update(decide func(ledger.State, time.Time) ([]ledger.Entry, err
 	}, then)
 }
 
-// UseTimetable puts the timetable in force that the journal names, once a start has loaded it, with what was
-// changed of its runs. Nothing of it is journalled.
+// UseTimetable puts the timetable in force that the journal names, with the changes of its runs, once a
+// start has loaded it. It writes nothing to the journal.
 func (s *Store) UseTimetable(tt *schedule.Timetable) error {
 	return s.keeping.View(func(k *ledger.Keeper, now time.Time) {
 		k.UseTimetable(tt, now)

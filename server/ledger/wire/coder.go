@@ -57,7 +57,7 @@ func (c *Coder) Close() {
 	c.R.Literal("}")
 }
 
-// Optional reports whether a member is there. When writing, that is what there says.
+// Optional reports whether a member is there. When writing, there says so.
 func (c *Coder) Optional(name string, there bool) bool {
 	if c.Writing() {
 		return there
@@ -65,7 +65,7 @@ func (c *Coder) Optional(name string, there bool) bool {
 	return c.R.At(name)
 }
 
-// Ignore passes over a member that may stand next in what is read, and writes nothing.
+// Ignore passes over a member that may come next, when reading. It writes nothing.
 func (c *Coder) Ignore(name string) {
 	if !c.Writing() && c.R.At(name) {
 		c.R.Member(name)

@@ -52,7 +52,7 @@ func (r *Reader) text() []byte {
 	var decoded []byte
 	src := r.src
 	i := r.pos + 1
-	plain := i // where in src starts what is not yet in decoded
+	plain := i // where in src the rest begins that is not yet in decoded
 	for i < len(src) && src[i] >= ' ' {
 		c := src[i]
 		i++

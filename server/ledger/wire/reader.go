@@ -65,7 +65,7 @@ func (r *Reader) End() {
 	}
 }
 
-// Err returns the first problem as an error, for documents of our own making.
+// Err returns the first problem as an error, for documents that the program has written itself.
 func (r *Reader) Err() error {
 	if len(r.Problems) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (r *Reader) RejectAt(member, message string) {
 	r.path = r.path[:around]
 }
 
-// enter makes a member the place of what is read, and returns the length of the path around it.
+// enter makes a member the current place, and returns the length of the path around it.
 func (r *Reader) enter(member []byte) (around int) {
 	around = len(r.path)
 	if around > 0 {
@@ -156,7 +156,8 @@ func (r *Reader) take(c byte) bool {
 	return true
 }
 
-// want takes whether the next value is of the right kind; another one is skipped with a complaint.
+// want reports whether the next value is of the right kind. It skips a value of another kind, with a
+// complaint.
 func (r *Reader) want(ok bool, kind string) bool {
 	if !ok {
 		must := "must be " + kind
@@ -180,7 +181,8 @@ func (r *Reader) open(bracket byte, kind string) bool {
 	return !r.broken
 }
 
-// next reads what stands before the i-th member or element; false is the closing bracket, or broken syntax.
+// next reads the bytes before the i-th member or element. It returns false at the closing bracket, or where
+// the syntax is broken.
 func (r *Reader) next(i int, bracket byte) bool {
 	if r.take(bracket) {
 		r.depth--
@@ -192,8 +194,8 @@ func (r *Reader) next(i int, bracket byte) bool {
 	return !r.broken
 }
 
-// Object reads an object: member must read each member's value, and not keep the name. false: there is no
-// object.
+// Object reads an object. member must read each member's value, and not keep the name. It returns false
+// where there is no object.
 func (r *Reader) Object(member func(name []byte)) bool {
 	if !r.open('{', "an object") {
 		return false
@@ -243,8 +245,8 @@ func May(name string, read func()) Field {
 	return Field{name, false, read}
 }
 
-// Fields reads an object with these members, and complains about others and about those it must have and has
-// not.
+// Fields reads an object with these members. It complains about other members, and about required ones that
+// are missing.
 func (r *Reader) Fields(fields ...Field) {
 	var given uint64
 	ok := r.Object(func(name []byte) {
@@ -280,7 +282,7 @@ func (r *Reader) Array(element func(i int)) bool {
 	return !r.broken
 }
 
-// ArrayOf is Array for one that has at most so many elements. Those beyond are skipped, with one complaint.
+// ArrayOf is Array with a limit of elements. Those beyond are skipped, with one complaint.
 func (r *Reader) ArrayOf(most int, element func(i int)) bool {
 	given := 0
 	ok := r.Array(func(i int) {
@@ -302,7 +304,7 @@ func (r *Reader) String() string {
 	return string(r.Bytes())
 }
 
-// Text reads a string that ok approves of. Another one is a complaint, that it must be so, and reads as "".
+// Text reads a string that ok accepts. Any other value is a complaint, that it must be so, and reads as "".
 func (r *Reader) Text(ok func(string) bool, must string) string {
 	before := r.complained()
 	v := r.String()

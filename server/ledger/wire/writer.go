@@ -28,7 +28,7 @@ func (w *Writer) Key(name string) {
 	}
 }
 
-// atStart reports whether what comes after b needs no comma before it.
+// atStart reports whether no comma belongs between b and the next value.
 func atStart(b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -62,7 +62,7 @@ func (w *Writer) EndArray() {
 	w.B = append(w.B, ']')
 }
 
-// Each writes an array of what write writes of each element.
+// Each writes an array; write writes each element.
 func Each[T any](w *Writer, name string, list []T, write func(T)) {
 	w.Array(name)
 	for _, x := range list {
@@ -78,7 +78,7 @@ func (w *Writer) Record(name string, pairs ...string) {
 	w.EndObject()
 }
 
-// EmptyArray writes [], for what is always empty.
+// EmptyArray writes [], for an array that is always empty.
 func (w *Writer) EmptyArray(name string) {
 	w.Key(name)
 	w.B = append(w.B, '[', ']')
@@ -130,7 +130,8 @@ func (w *Writer) Base64(name, bytes string) {
 	w.B = append(w.B, '"')
 }
 
-// Float writes a coordinate in the shortest form that reads back the same; what JSON cannot hold becomes 0.
+// Float writes a coordinate in the shortest form that reads back the same. A number that JSON cannot hold
+// becomes 0.
 func (w *Writer) Float(name string, v float64) {
 	w.Key(name)
 	if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -250,7 +251,7 @@ var plainByte = func() (plain [256]bool) {
 }()
 
 func appendEscaped(b []byte, s string) []byte {
-	plain := 0 // where in s starts what is not yet in b
+	plain := 0 // where in s the rest begins that is not yet in b
 	for i := 0; i < len(s); i++ {
 		if plainByte[s[i]] {
 			continue
