@@ -15,7 +15,7 @@ import (
 // begin journals the start, and opens the state for updates. A new directory holds the key that it signs
 // with before its first line; a directory with lines and no key is a copy.
 func (st *Store[S, E]) begin(x *start[S, E]) error {
-	key, err := checkpoint.PrivateKey(x.fsys)
+	key, err := signing.PrivateKey(x.fsys)
 	switch {
 	case err != nil:
 		return err
@@ -67,7 +67,7 @@ func makeKey(fsys durable.FS, random io.Reader) (ed25519.PrivateKey, error) {
 	if err := signing.PublishPrivateKey(fsys, key); err != nil {
 		return nil, err
 	}
-	return key, checkpoint.PublishPublicKey(fsys, key)
+	return key, signing.PublishPublicKey(fsys, key)
 }
 
 // beginCopy journals the first start of a copy, after a line that gives it a name of its own. It holds the

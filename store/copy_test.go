@@ -15,6 +15,7 @@ import (
 	"waybill/store/checkpoint"
 	"waybill/store/copies"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -25,7 +26,7 @@ type within struct {
 }
 
 func (w within) in(name string) string                    { return path.Join(w.dir, name) }
-func (w within) Open(name string) (durable.File, error)   { return w.FS.Open(w.in(name)) }
+func (w within) Open(name string) (readonly.File, error)  { return w.FS.Open(w.in(name)) }
 func (w within) Create(name string) (durable.File, error) { return w.FS.Create(w.in(name)) }
 func (w within) Append(name string) (durable.File, error) { return w.FS.Append(w.in(name)) }
 func (w within) Rename(from, to string) error             { return w.FS.Rename(w.in(from), w.in(to)) }
@@ -107,7 +108,7 @@ type moving struct {
 	next map[string]string
 }
 
-func (m moving) Open(name string) (durable.File, error) {
+func (m moving) Open(name string) (readonly.File, error) {
 	f, err := m.held.Open(name)
 	if strings.HasPrefix(name, "checkpoint") {
 		m.held.files = m.next

@@ -55,7 +55,7 @@ func withFreshKey(t *testing.T, all map[string]string) map[string]string {
 	if err := signing.PublishPrivateKey(d, key); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkpoint.PublishPublicKey(d, key); err != nil {
+	if err := signing.PublishPublicKey(d, key); err != nil {
 		t.Fatal(err)
 	}
 	return d.files()

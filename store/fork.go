@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"waybill/store/checkpoint"
 	"waybill/store/checkpoint/signing"
 	"waybill/store/copies"
 	"waybill/store/durable"
@@ -44,7 +43,7 @@ func publishOwnKey(fsys durable.FS, key ed25519.PrivateKey) error {
 	if err := signing.SetAside(fsys); err != nil {
 		return err
 	}
-	if err := checkpoint.PublishPublicKey(fsys, key); err != nil {
+	if err := signing.PublishPublicKey(fsys, key); err != nil {
 		return err
 	}
 	return signing.PublishPrivateKey(fsys, key)

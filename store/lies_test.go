@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // TestCampaignCanFail: the store is given one fault at a time, by what stands between it and the disk, or
@@ -164,7 +165,7 @@ type dropTail struct {
 
 // shown is a file with other bytes in it.
 type shown struct {
-	durable.File
+	readonly.File
 	b *bytes.Reader
 }
 
@@ -172,7 +173,7 @@ func (f shown) Read(b []byte) (int, error)              { return f.b.Read(b) }
 func (f shown) ReadAt(b []byte, off int64) (int, error) { return f.b.ReadAt(b, off) }
 func (f shown) Size() (int64, error)                    { return f.b.Size(), nil }
 
-func (d dropTail) Open(name string) (durable.File, error) {
+func (d dropTail) Open(name string) (readonly.File, error) {
 	f, err := d.FS.Open(name)
 	if err != nil {
 		return nil, err

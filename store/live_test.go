@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/replay"
@@ -64,11 +65,11 @@ type growFS struct {
 }
 
 type growFile struct {
-	durable.File
+	readonly.File
 	grow *func()
 }
 
-func (f growFS) Open(name string) (durable.File, error) {
+func (f growFS) Open(name string) (readonly.File, error) {
 	file, err := f.FS.Open(name)
 	if err == nil && strings.HasPrefix(name, "journal/") {
 		file = growFile{file, &f.grow}

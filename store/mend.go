@@ -12,6 +12,7 @@ import (
 	"waybill/store/chain"
 	"waybill/store/chain/observe"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/journal/erase"
 )
@@ -54,7 +55,7 @@ func keepTorn(fsys durable.FS, log *slog.Logger, torn *chain.Torn) error {
 
 // publishPart publishes a part of a file.
 func publishPart(fsys durable.FS, dir, name, of string, from, length int64) error {
-	return durable.Read(fsys, of, func(f *io.SectionReader) error {
+	return readonly.Read(fsys, of, func(f *io.SectionReader) error {
 		return durable.Publish(fsys, dir, name, func(to io.Writer) error {
 			_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
 			return err

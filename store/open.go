@@ -14,7 +14,9 @@ import (
 	"waybill/store/chain"
 	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
+	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/live"
 	"waybill/store/replay"
@@ -96,7 +98,7 @@ func (x *start[S, E]) prepare() error {
 	held := false
 	afterFormat := []string{checkpoint.PrivateKeyFile, checkpoint.PublicKeyFile, checkpoint.LogFile}
 	for _, name := range afterFormat {
-		_, none := durable.ReadFile(x.fsys, name)
+		_, none := readonly.ReadFile(x.fsys, name)
 		held = held || none == nil
 	}
 	for _, dir := range []string{".", "journal", "snapshots"} {
@@ -105,7 +107,7 @@ func (x *start[S, E]) prepare() error {
 			return err
 		}
 		for _, name := range names {
-			if !strings.HasSuffix(name, durable.TempSuffix) {
+			if !strings.HasSuffix(name, readonly.TempSuffix) {
 				held = held || dir != "."
 			} else if err := x.fsys.Remove(dir + "/" + name); err != nil {
 				return err
@@ -206,7 +208,7 @@ func (x *start[S, E]) readFirst() error {
 		return nil // it is still to be written
 	}
 	name := "journal/" + journal.Name(1)
-	return durable.Read(x.fsys, name, func(f *io.SectionReader) error {
+	return readonly.Read(x.fsys, name, func(f *io.SectionReader) error {
 		lines := journal.Scan(f)
 		lines.Scan()
 		first, err := journal.Parse(bytes.TrimSuffix(lines.Bytes(), journal.Newline))
@@ -257,7 +259,7 @@ func (x *start[S, E]) ready() error {
 	if x.cfg.Ready == nil {
 		return nil
 	}
-	key, err := checkpoint.PrivateKey(x.fsys)
+	key, err := signing.PrivateKey(x.fsys)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -28,11 +29,11 @@ type held struct {
 }
 
 type heldFile struct {
-	durable.File
+	readonly.File
 	*strings.Reader
 }
 
-func (h held) Open(name string) (durable.File, error) {
+func (h held) Open(name string) (readonly.File, error) {
 	text, ok := h.files[name]
 	if !ok {
 		return nil, failed("open", name, fs.ErrNotExist)

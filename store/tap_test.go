@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // tapFS is a FS that shows each call to a test before it is made, and lets the
@@ -81,21 +82,41 @@ func (f *tapFS) closed(name string) {
 	}
 }
 
-func (f *tapFS) file(op, name string, open func(string) (durable.File, error)) (durable.File, error) {
+// tapped opens a file, of which it is known until it is closed that it is open.
+func tapped[F any](f *tapFS, op, name string, open func(string) (F, error)) (file F, err error) {
 	if err := f.call(op, name); err != nil {
-		return nil, err
+		return file, err
 	}
-	file, err := open(name)
+	file, err = open(name)
+	if err == nil {
+		f.opened(name)
+	}
+	return file, err
+}
+
+func (f *tapFS) Open(name string) (readonly.File, error) {
+	file, err := tapped(f, "open", name, f.FS.Open)
 	if err != nil {
 		return nil, err
 	}
-	f.opened(name)
+	return &tapRead{file, f, name}, nil
+}
+
+func (f *tapFS) Create(name string) (durable.File, error) {
+	file, err := tapped(f, "create", name, f.FS.Create)
+	if err != nil {
+		return nil, err
+	}
 	return &tapFile{file, f, name}, nil
 }
 
-func (f *tapFS) Open(name string) (durable.File, error)   { return f.file("open", name, f.FS.Open) }
-func (f *tapFS) Create(name string) (durable.File, error) { return f.file("create", name, f.FS.Create) }
-func (f *tapFS) Append(name string) (durable.File, error) { return f.file("append", name, f.FS.Append) }
+func (f *tapFS) Append(name string) (durable.File, error) {
+	file, err := tapped(f, "append", name, f.FS.Append)
+	if err != nil {
+		return nil, err
+	}
+	return &tapFile{file, f, name}, nil
+}
 
 func (f *tapFS) Rename(from, to string) error {
 	if err := f.call("rename", to); err != nil {
@@ -162,24 +183,38 @@ func (l *tapLock) Close() error {
 	return errors.Join(l.fs.call("unlock", l.name), l.Closer.Close())
 }
 
-type tapFile struct {
-	durable.File
+// tapRead is a file that is read.
+type tapRead struct {
+	readonly.File
 	fs   *tapFS
 	name string
 }
 
-func (f *tapFile) Read(b []byte) (int, error) {
+func (f *tapRead) Read(b []byte) (int, error) {
 	if err := f.fs.call("read", f.name); err != nil {
 		return 0, err
 	}
 	return f.File.Read(b)
 }
 
-func (f *tapFile) ReadAt(b []byte, off int64) (int, error) {
+func (f *tapRead) ReadAt(b []byte, off int64) (int, error) {
 	if err := f.fs.call("read", f.name); err != nil {
 		return 0, err
 	}
 	return f.File.ReadAt(b, off)
+}
+
+// Close always closes, as close(2) does.
+func (f *tapRead) Close() error {
+	f.fs.closed(f.name)
+	return errors.Join(f.fs.call("close", f.name), f.File.Close())
+}
+
+// tapFile is a file that is written.
+type tapFile struct {
+	durable.File
+	fs   *tapFS
+	name string
 }
 
 func (f *tapFile) Write(b []byte) (int, error) {

@@ -30,6 +30,7 @@ import (
 	"waybill/server/operate/stand"
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/live"
 )
@@ -63,8 +64,8 @@ type call struct {
 	*Process
 	*flag.FlagSet
 	verb *verb
-	dir  string     // the data directory
-	fsys durable.FS // the same, to be read
+	dir  string      // the data directory
+	fsys readonly.FS // the same, to be read
 }
 
 // get returns the value of a flag, which has the type of its default.
@@ -314,7 +315,7 @@ func (p *Process) run(v *verb, args []string) int {
 		}
 		return p.wrong("%s: %s %q says more", v.name, said, "waybill help "+v.name)
 	}
-	c.fsys = terminal.Stoppable(durable.Dir(c.dir), c.Stop)
+	c.fsys = terminal.Stoppable(readonly.Dir(c.dir), c.Stop)
 	// What nobody got is not done: an output that is full or closed makes the verb fail.
 	out := c.checkOutput()
 	shown := &terminal.Visible{To: out}

@@ -15,7 +15,7 @@ import (
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
 	"waybill/server/reach/ticket"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/note"
 )
@@ -46,7 +46,7 @@ func (c *call) log() (int, error) {
 				"one of them")
 		}
 		style.Follow = c.Stop
-		c.fsys = durable.Dir(c.dir) // it ends in order, after what is there
+		c.fsys = readonly.Dir(c.dir) // it ends in order, after what is there
 	}
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err

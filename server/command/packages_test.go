@@ -26,8 +26,8 @@ var leanPackages = []string{
 	"server/proof/witness", "server/reach/outbound", "server/reach/outbox", "server/reach/provider",
 	"server/reach/qr", "server/reach/ticket", "store", "store/chain", "store/chain/observe",
 	"store/checkpoint", "store/checkpoint/signing", "store/copies", "store/durable",
-	"store/durable/pace", "store/inspect", "store/journal", "store/journal/erase", "store/journal/seek",
-	"store/live", "store/note", "store/replay", "store/tree",
+	"store/durable/pace", "store/durable/readonly", "store/durable/rooted", "store/inspect", "store/journal",
+	"store/journal/erase", "store/journal/seek", "store/live", "store/note", "store/replay", "store/tree",
 }
 
 // Decision lean.packages: the lean binary has these packages, none of which is of the lab, and none can move

@@ -25,6 +25,9 @@ import (
 	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/durable/pace"
+	"waybill/store/durable/readonly"
+	"waybill/store/journal"
+	"waybill/store/note"
 )
 
 // What the verbs do, but serve. First those that only read: they take no lock and work beside a running
@@ -47,18 +50,35 @@ func (c *call) checkpoint() (int, error) {
 	}
 	// Witnesses know a journal by this, and are told it before they sign anything.
 	if c.get("key").(bool) {
-		key, err := checkpoint.NewestKey(c.fsys)
+		key, err := newestKey(c.fsys)
 		if err == nil {
 			fmt.Fprintln(c.Stdout, key)
 		}
 		return exitFailed, err
 	}
-	note, err := checkpoint.Newest(c.fsys)
+	signed, err := checkpoint.Newest(c.fsys)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
 	}
-	c.Stdout.Write(note) // as it is signed, to the byte
+	c.Stdout.Write(signed) // as it is signed, to the byte
 	return exitFailed, err
+}
+
+// newestKey reads the key that the newest checkpoint of a directory is checked with, and the name.
+func newestKey(fsys readonly.FS) (note.Key, error) {
+	signed, err := checkpoint.Newest(fsys)
+	if err != nil {
+		return note.Key{}, err
+	}
+	public, err := checkpoint.PublicKey(fsys)
+	if err != nil {
+		return note.Key{}, err
+	}
+	c, err := checkpoint.Parse(signed, public)
+	if err != nil {
+		return note.Key{}, journal.InFile(checkpoint.File, err.Error())
+	}
+	return note.NewKey(c.Origin, public), nil
 }
 
 // write makes the new directory that a verb names, not in the one it reads, and says what do says of it.

@@ -10,7 +10,7 @@ import (
 
 	"waybill/auth"
 	"waybill/schedule"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/replay"
@@ -49,7 +49,7 @@ var SideDirs = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
 var CopiedDirs = []string{KeyDir, TimetableDir, ReportDir}
 
 // LoadTimetable reads the timetable that the journal names; hash "" is none yet.
-func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {
+func LoadTimetable(fsys readonly.FS, hash string) (*schedule.Timetable, error) {
 	if hash == "" {
 		return schedule.New(new(schedule.Tables))
 	}
@@ -135,7 +135,7 @@ func ParseSeed(text []byte) (uint64, error) {
 }
 
 // LostJournal is the error of a directory that has keys and no line.
-func LostJournal(fsys durable.FS) error {
+func LostJournal(fsys readonly.FS) error {
 	keys, err := fsys.List(KeyDir)
 	if err != nil || len(keys) == 0 {
 		return err
@@ -157,7 +157,7 @@ var errEmptied = &journal.Damage{
 }
 
 // ReadSecret reads a file of secrets. An error of parse is damage.
-func ReadSecret[T any](fsys durable.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
+func ReadSecret[T any](fsys readonly.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
 	f, err := fsys.Open(KeyDir + "/" + name)
 	if err != nil {
 		return secret, err

@@ -19,7 +19,7 @@ import (
 	"errors"
 	"fmt"
 
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -39,7 +39,7 @@ var ErrEnough = errors.New("store: enough")
 
 // A Reader says how a journal is read.
 type Reader struct {
-	FS durable.FS
+	FS readonly.FS
 	// Skip is a line up to which nothing needs to be observed. Of a file that ends with that line, or
 	// before it, only the last line is read.
 	Skip uint64

@@ -8,9 +8,8 @@ import (
 	"errors"
 	"io/fs"
 
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
-	"waybill/store/note"
 )
 
 const (
@@ -31,31 +30,14 @@ func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 	return nil, errors.New("is not an Ed25519 public key in PEM")
 }
 
-// PublicKey reads the key that the directory's checkpoints are signed with.
-func PublicKey(fsys durable.FS) (ed25519.PublicKey, error) {
+// PublicKey reads the key that checks the directory's checkpoints.
+func PublicKey(fsys readonly.FS) (ed25519.PublicKey, error) {
 	return ReadPublicKey(fsys, PublicKeyFile)
 }
 
-// NewestKey reads the key that the newest checkpoint of a directory is checked with, and the name.
-func NewestKey(fsys durable.FS) (note.Key, error) {
-	signed, err := Newest(fsys)
-	if err != nil {
-		return note.Key{}, err
-	}
-	public, err := PublicKey(fsys)
-	if err != nil {
-		return note.Key{}, err
-	}
-	c, err := Parse(signed, public)
-	if err != nil {
-		return note.Key{}, journal.InFile(File, err.Error())
-	}
-	return note.NewKey(c.Origin, public), nil
-}
-
 // ReadPublicKey reads a file of a public key.
-func ReadPublicKey(fsys durable.FS, name string) (ed25519.PublicKey, error) {
-	text, err := durable.ReadFile(fsys, name)
+func ReadPublicKey(fsys readonly.FS, name string) (ed25519.PublicKey, error) {
+	text, err := readonly.ReadFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +48,10 @@ func ReadPublicKey(fsys durable.FS, name string) (ed25519.PublicKey, error) {
 	return key, err
 }
 
-// PrivateKey reads the directory's key, nil where there is none. Its public half must be the one that is in
-// its file; where that is missing, it is made again.
-func PrivateKey(fsys durable.FS) (ed25519.PrivateKey, error) {
-	text, err := durable.ReadFile(fsys, PrivateKeyFile)
+// PrivateKey reads the key that the directory signs with, nil where there is none. Where there is a file of
+// its public half, that must be its own.
+func PrivateKey(fsys readonly.FS) (ed25519.PrivateKey, error) {
+	text, err := readonly.ReadFile(fsys, PrivateKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -84,23 +66,18 @@ func PrivateKey(fsys durable.FS) (ed25519.PrivateKey, error) {
 	if key == nil {
 		return nil, journal.InFile(PrivateKeyFile, "is not an Ed25519 private key in PEM")
 	}
-	public, err := durable.ReadFile(fsys, PublicKeyFile)
+	public, err := readonly.ReadFile(fsys, PublicKeyFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return key, PublishPublicKey(fsys, key)
-	case err == nil && !bytes.Equal(public, encodePublicKey(key)):
+		return key, nil
+	case err == nil && !bytes.Equal(public, EncodePublicKey(key)):
 		err = journal.InFile(PublicKeyFile, "is not the public half of the private key")
 	}
 	return key, err
 }
 
-// PublishPublicKey writes what the directory's checkpoints are checked with.
-func PublishPublicKey(fsys durable.FS, key ed25519.PrivateKey) error {
-	return durable.PublishText(fsys, ".", PublicKeyFile, encodePublicKey(key))
-}
-
-// encodePublicKey returns the public half of a key as it stands in its file.
-func encodePublicKey(key ed25519.PrivateKey) []byte {
+// EncodePublicKey returns the public half of a key in the form of its file.
+func EncodePublicKey(key ed25519.PrivateKey) []byte {
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
 		panic("store: an Ed25519 key that cannot be encoded: " + err.Error())

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -30,7 +30,7 @@ const (
 // was read up to that line is on the disk. It does not wait for long: where no checkpoint can be written,
 // nothing else can. (To sync the journal from here would be wrong: where that fails, the server's own sync
 // may not.)
-func Await(fsys durable.FS, seq uint64) {
+func Await(fsys readonly.FS, seq uint64) {
 	for wait := time.Duration(0); wait < 2*Pause; wait += Quiet / 4 {
 		origin := ""
 		signed := uint64(0)
@@ -43,25 +43,15 @@ func Await(fsys durable.FS, seq uint64) {
 }
 
 // Newest reads the newest checkpoint as it stands.
-func Newest(fsys durable.FS) ([]byte, error) {
-	return durable.ReadFile(fsys, File)
-}
-
-// ReadLogged reads a checkpoint with the blank line after it, by whatever key it is signed.
-func ReadLogged(signed []byte) (c Checkpoint, ok bool) {
-	signed, ended := bytes.CutSuffix(signed, journal.Newline)
-	n, err := note.Parse(signed)
-	if err != nil || !ended {
-		return c, false
-	}
-	return Read(n.Text)
+func Newest(fsys readonly.FS) ([]byte, error) {
+	return readonly.ReadFile(fsys, File)
 }
 
 // Last returns the last whole note of the log, without the blank line after it, or nothing, and where
 // it starts, or what is left of one does.
-func Last(fsys durable.FS) (signed []byte, start int64, err error) {
-	err = durable.Read(fsys, LogFile, func(f *io.SectionReader) error {
-		end, err := durable.Tail(f, 2*note.MaxNote)
+func Last(fsys readonly.FS) (signed []byte, start int64, err error) {
+	err = readonly.Read(fsys, LogFile, func(f *io.SectionReader) error {
+		end, err := readonly.Tail(f, 2*note.MaxNote)
 		at := 0
 		i := bytes.LastIndex(end, []byte("\n\n"+journal.OriginStart))
 		if i >= 0 {

@@ -20,14 +20,16 @@ import (
 	"strings"
 
 	"waybill/store/checkpoint"
+	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/tree"
 )
 
 // Backup copies a directory that may be in use into a new one, with all that was acknowledged before it
 // began. The caller checks the copy. dirs are directories that the store knows nothing of.
-func Backup(from, to durable.FS, live bool, dirs ...string) error {
+func Backup(from readonly.FS, to durable.FS, live bool, dirs ...string) error {
 	if live {
 		checkpoint.Await(from, 1) // of a server that has just made its directory
 	}
@@ -54,7 +56,10 @@ func Backup(from, to durable.FS, live bool, dirs ...string) error {
 // A Copy is a new directory in the making: Begin, Notes, Lines, Finish, in this order. The notes come before
 // the lines, so that none is of a line that is not copied. FORMAT comes last: a directory that has a public
 // key and no FORMAT is not whole, and does not start.
-type Copy struct{ From, To durable.FS }
+type Copy struct {
+	From readonly.FS
+	To   durable.FS
+}
 
 // Begin makes the empty directory.
 func (c Copy) Begin() error {
@@ -76,7 +81,7 @@ func (c Copy) Notes() error {
 		return err
 	}
 	files := []string{checkpoint.PublicKeyFile, checkpoint.File, checkpoint.LogFile,
-		checkpoint.WitnessedFile, checkpoint.WitnessKeysFile}
+		signing.WitnessedFile, signing.WitnessKeysFile}
 	for _, e := range earlier {
 		files = append(files, e.Key, e.Log)
 	}
@@ -134,7 +139,7 @@ func (c Copy) Finish(dirs []string) error {
 			return err
 		}
 	}
-	format, err := durable.ReadFile(c.From, "FORMAT")
+	format, err := readonly.ReadFile(c.From, "FORMAT")
 	if err != nil {
 		return err
 	}
@@ -144,7 +149,7 @@ func (c Copy) Finish(dirs []string) error {
 // files copies files of a directory.
 func (c Copy) files(dir string, names ...string) error {
 	for _, name := range names {
-		if strings.HasSuffix(name, durable.TempSuffix) {
+		if strings.HasSuffix(name, readonly.TempSuffix) {
 			continue
 		}
 		err := durable.Rewrite(c.From, c.To, path.Join(dir, name),

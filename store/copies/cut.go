@@ -6,7 +6,9 @@ import (
 	"io/fs"
 
 	"waybill/store/checkpoint"
+	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/note"
 )
 
@@ -26,7 +28,7 @@ func cutNotes(fsys durable.FS, last uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := cutFile(fsys, checkpoint.WitnessedFile, last, nil); err != nil {
+	if err := cutFile(fsys, signing.WitnessedFile, last, nil); err != nil {
 		return err
 	}
 	return cutFile(fsys, checkpoint.File, last, newest)
@@ -35,7 +37,7 @@ func cutNotes(fsys durable.FS, last uint64) error {
 // cutLog removes from a log the notes of lines after one, and what is no note. It returns the last note
 // that stays, nil where none does.
 func cutLog(fsys durable.FS, name string, last uint64) (newest []byte, err error) {
-	text, err := durable.ReadFile(fsys, name)
+	text, err := readonly.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -46,7 +48,7 @@ func cutLog(fsys durable.FS, name string, last uint64) (newest []byte, err error
 	for len(text) > 0 {
 		end, signed, _ := note.Split(text, true)
 		text = text[end:]
-		if c, ok := checkpoint.ReadLogged(signed); ok && c.Seq <= last {
+		if c, ok := signing.ReadLogged(signed); ok && c.Seq <= last {
 			kept = append(kept, signed...)
 			newest = bytes.TrimSuffix(signed, []byte("\n"))
 		}
@@ -57,14 +59,14 @@ func cutLog(fsys durable.FS, name string, last uint64) (newest []byte, err error
 // cutFile puts another note in the place of a file's note of a line after the last. Where other is nil, it
 // removes the file.
 func cutFile(fsys durable.FS, name string, last uint64, other []byte) error {
-	signed, err := durable.ReadFile(fsys, name)
+	signed, err := readonly.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	c, ok := checkpoint.ReadLogged(append(signed, '\n'))
+	c, ok := signing.ReadLogged(append(signed, '\n'))
 	switch {
 	case ok && c.Seq <= last:
 		return nil

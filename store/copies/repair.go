@@ -9,6 +9,7 @@ import (
 	"waybill/store/chain"
 	"waybill/store/chain/observe"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/replay"
 )
@@ -36,8 +37,8 @@ func (e *UndamagedError) Error() string {
 // says why it was cut, and by whom. Checkpoints of lines that are cut are left out: nothing excuses them, and
 // an auditor who has kept one sees that the copy is another history. It returns how many undamaged lines were
 // cut. Its error is also *UndamagedError. now is the clock.
-func Repair[S, E any](from, to durable.FS, model *replay.Model[S, E], now func(S) time.Time, cut Cut,
-	dirs ...string) (lost uint64, err error) {
+func Repair[S, E any](from readonly.FS, to durable.FS, model *replay.Model[S, E], now func(S) time.Time,
+	cut Cut, dirs ...string) (lost uint64, err error) {
 	if cut.At < 2 {
 		return 0, errors.New("the first line cannot be cut")
 	}
@@ -83,7 +84,7 @@ func notGood(err error) error {
 
 // kept is the part of a journal that a repair keeps.
 type kept struct {
-	fsys     durable.FS
+	fsys     readonly.FS
 	notes    observe.Notes
 	erasures *observe.Erasures
 	end      chain.End

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"waybill/store/durable/readonly"
+	"waybill/store/durable/rooted"
 )
 
 // linked makes a directory with a file and a directory in it, and a link to each of them and to what is
@@ -62,9 +65,9 @@ func TestNoLinkIsFollowed(t *testing.T) {
 			"sync":   func() error { return d.SyncDir(name) },
 			"mkdir":  func() error { return d.Mkdir(name) },
 			"owner":  func() error { return d.CheckOwner(name, os.Geteuid()) },
-			"read":   func() error { _, err := ReadFile(d, name); return err },
+			"read":   func() error { _, err := readonly.ReadFile(d, name); return err },
 		} {
-			if err := do(); !errors.Is(err, ErrLink) || !strings.Contains(err.Error(), string(d)) {
+			if err := do(); !errors.Is(err, rooted.ErrLink) || !strings.Contains(err.Error(), string(d)) {
 				t.Errorf("%s of %s: %v", op, name, err)
 			}
 		}
@@ -78,7 +81,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 			"publish": func() error { return PublishText(d, dir, "new", []byte("new")) },
 			"list":    func() error { _, err := d.List(dir); return err },
 		} {
-			if err := do(); !errors.Is(err, ErrLink) {
+			if err := do(); !errors.Is(err, rooted.ErrLink) {
 				t.Errorf("%s in %s: %v", op, dir, err)
 			}
 		}
@@ -86,15 +89,17 @@ func TestNoLinkIsFollowed(t *testing.T) {
 	if err := closed(d.Create("dangling")); !errors.Is(err, os.ErrExist) {
 		t.Errorf("create of a link: %v", err)
 	}
-	for _, file := range []string{d.path("file"), d.path("real/file"), d.path("real/below/file"),
-		elsewhere + "/file"} {
+	for _, file := range []string{
+		d.rooted().Path("file"), d.rooted().Path("real/file"), d.rooted().Path("real/below/file"),
+		elsewhere + "/file",
+	} {
 		text, err := os.ReadFile(file)
 		info, bad := os.Stat(file)
 		if string(text) != "as it was" || err != nil || bad != nil || info.Mode() != 0o600 {
 			t.Errorf("%s has become %q, %v: %v, %v", file, text, info.Mode(), err, bad)
 		}
 	}
-	if _, err := os.Lstat(d.path("nothing")); err == nil {
+	if _, err := os.Lstat(d.rooted().Path("nothing")); err == nil {
 		t.Error("a file was made where a link leads")
 	}
 }
@@ -119,7 +124,7 @@ func TestALinkIsReplacedAndRemoved(t *testing.T) {
 	for name, want := range map[string]string{
 		"file": "as it was", "real/file": "as it was", "real/same": "new",
 	} {
-		if text, err := ReadFile(d, name); string(text) != want {
+		if text, err := readonly.ReadFile(d, name); string(text) != want {
 			t.Errorf("%s has %q: %v", name, text, err)
 		}
 	}
@@ -181,7 +186,7 @@ func TestAFileThatIsReplacedMeanwhileIsOpened(t *testing.T) {
 			return
 		default:
 		}
-		if _, err := ReadFile(d, "note"); err != nil {
+		if _, err := readonly.ReadFile(d, "note"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +200,7 @@ func TestADirectoryOfAnotherUser(t *testing.T) {
 	if err := d.CheckOwner("journal", self); err != nil {
 		t.Error(err)
 	}
-	if err := Dir(d.path("none")).CheckOwner("journal", self); err != nil {
+	if err := Dir(d.rooted().Path("none")).CheckOwner("journal", self); err != nil {
 		t.Error(err)
 	}
 	if err := d.Mkdir("journal"); err != nil {
@@ -230,13 +235,13 @@ func TestADirectoryOfAnotherUser(t *testing.T) {
 // What is neither a file nor a directory is not opened: a pipe would keep whoever opens it waiting for ever.
 func TestAPipeIsNotOpened(t *testing.T) {
 	d := Dir(t.TempDir())
-	if err := syscall.Mkfifo(d.path("pipe"), 0o600); err != nil {
+	if err := syscall.Mkfifo(d.rooted().Path("pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Open("pipe"); !errors.Is(err, errIrregular) {
+	if _, err := d.Open("pipe"); !errors.Is(err, rooted.ErrIrregular) {
 		t.Errorf("to read: %v", err)
 	}
-	if _, err := d.Append("pipe"); !errors.Is(err, errIrregular) {
+	if _, err := d.Append("pipe"); !errors.Is(err, rooted.ErrIrregular) {
 		t.Errorf("to write: %v", err)
 	}
 }

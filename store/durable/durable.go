@@ -1,7 +1,8 @@
 // Package durable writes files that are there after a power cut, or not at all.
 //
 // [FS] is the file access that this rests on, small enough for a test to stop it at every write, sync, rename
-// and directory sync; [Dir] is the real one. [Publish] makes a whole file appear under its name:
+// and directory sync; [Dir] is the real one. Functions that only read take a readonly.FS, which each FS is.
+// [Publish] makes a whole file appear under its name:
 //
 //	err := durable.PublishText(durable.Dir("waybill-data"), "keys", "offer-tokens", text)
 //
@@ -17,18 +18,19 @@ import (
 	"os"
 	"path"
 	"syscall"
+
+	"waybill/store/durable/readonly"
 )
 
 // FS is the file access that durability rests on. Names are slash-separated and relative to the data
 // directory. It is an interface so that a test can stop the store at every write, sync, rename and directory
 // sync.
 type FS interface {
-	Open(name string) (File, error)   // for reading
-	Create(name string) (File, error) // for writing a new file, mode 0600; it must not exist
-	Append(name string) (File, error) // for writing at the end of an existing file
+	readonly.FS
+	Create(name string) (File, error) // makes a file, mode 0600, which must not exist
+	Append(name string) (File, error) // opens an existing file to write at its end
 	Rename(from, to string) error
 	Remove(name string) error
-	List(dir string) ([]string, error)   // the names in a directory, sorted; none when it does not exist
 	Mkdir(dir string) error              // mode 0700, unless it exists
 	SyncDir(dir string) error            // makes the directory's entries durable
 	Seal(name string) error              // makes a file read-only, mode 0400
@@ -36,10 +38,9 @@ type FS interface {
 	Free() (int64, error)                // the bytes that are free
 }
 
-// File is an open file.
+// File is a file that is open to be written at its end.
 type File interface {
-	io.ReadWriteCloser
-	io.ReaderAt
+	io.WriteCloser
 	Sync() error // makes all that was written durable
 	Size() (int64, error)
 	Truncate(size int64) error // also frees what was reserved beyond
@@ -48,10 +49,10 @@ type File interface {
 	Reserve(size int64) error
 }
 
-const (
-	TempSuffix = ".tmp"
-	appending  = os.O_WRONLY | os.O_APPEND
-)
+// ErrLocked is the error of a lock that another process has.
+var ErrLocked = errors.New("store: the directory is in use by another process")
+
+const appending = os.O_WRONLY | os.O_APPEND
 
 // osFile is a real file.
 type osFile struct {
@@ -102,42 +103,7 @@ func (f *osFile) Reserve(size int64) error {
 }
 
 // Size returns how many bytes the file has.
-func (f *osFile) Size() (int64, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
-
-// Read opens a file to read what it holds now; what a running server adds meanwhile is not looked at.
-func Read(fsys FS, name string, read func(*io.SectionReader) error) error {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
-	return read(io.NewSectionReader(f, 0, size))
-}
-
-// Tail reads the last n bytes of a file, or all.
-func Tail(f *io.SectionReader, n int64) ([]byte, error) {
-	f.Seek(max(0, f.Size()-n), io.SeekStart)
-	return io.ReadAll(f)
-}
-
-// ReadFile reads a small file.
-func ReadFile(fsys FS, name string) (text []byte, err error) {
-	err = Read(fsys, name, func(f *io.SectionReader) error {
-		text, err = io.ReadAll(f)
-		return err
-	})
-	return text, err
-}
+func (f *osFile) Size() (int64, error) { return readonly.Size(f.File) }
 
 // Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced,
 // renamed, and the directory is synced.
@@ -148,7 +114,7 @@ func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 // PublishOnce is Publish, which does something else once the new file is on the disk and before it gets its
 // name. The error of that leaves the file as it was: what is done is done only where there is room for both.
 func PublishOnce(fsys FS, dir, name string, write func(io.Writer) error, do func() error) error {
-	temp := dir + "/" + name + TempSuffix
+	temp := dir + "/" + name + readonly.TempSuffix
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -182,8 +148,8 @@ func PublishText(fsys FS, dir, name string, text []byte) error {
 
 // Rewrite publishes under a file's name, in the same directory or another, what edit makes of the file; the
 // writer keeps its first error. A file that is not there is left out.
-func Rewrite(from, to FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
-	err := Read(from, name, func(f *io.SectionReader) error {
+func Rewrite(from readonly.FS, to FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
+	err := readonly.Read(from, name, func(f *io.SectionReader) error {
 		return Publish(to, path.Dir(name), path.Base(name), func(file io.Writer) error {
 			w := bufio.NewWriterSize(file, 1<<18)
 			if err := edit(w, f); err != nil {

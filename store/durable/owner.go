@@ -36,7 +36,7 @@ func userName(uid int) string {
 // there belongs to nobody, and so does one of a file system that has no owners; but root does not make it in
 // a directory that somebody has made for himself.
 func (d Dir) CheckOwner(dir string, uid int) error {
-	info, err := d.lstat(dir)
+	info, err := d.rooted().Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		const root = 0
 		if uid == root && dir != "." {
@@ -52,7 +52,7 @@ func (d Dir) CheckOwner(dir string, uid int) error {
 		return nil
 	}
 	return &OtherOwner{
-		Dir:     d.path(dir),
+		Dir:     d.rooted().Path(dir),
 		Owner:   int(stat.Uid),
 		Process: uid,
 	}

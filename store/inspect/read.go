@@ -8,14 +8,14 @@ import (
 	"waybill/store/chain"
 	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
 // Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads
 // and takes no lock. Where live says that a server is writing the journal, an unfinished end is the server's
 // and is left out.
-func Read(fsys durable.FS, live bool, visit func(journal.Place, *journal.Line) error) (Report, error) {
+func Read(fsys readonly.FS, live bool, visit func(journal.Place, *journal.Line) error) (Report, error) {
 	names, err := observe.NewNames(fsys)
 	if err != nil {
 		return Report{}, err
@@ -43,7 +43,7 @@ func Read(fsys durable.FS, live bool, visit func(journal.Place, *journal.Line) e
 // Follow goes through the lines after one of a journal that may be in use, and calls visit for each; after
 // the zero Head it visits all, and the report has what is still to be erased. It checks the chain and only
 // reads.
-func Follow(fsys durable.FS, after journal.Head, visit func(*journal.Line) error) (Report, error) {
+func Follow(fsys readonly.FS, after journal.Head, visit func(*journal.Line) error) (Report, error) {
 	newNames := observe.NewNames
 	if after.Seq > 0 {
 		newNames = observe.NewPartialNames
@@ -76,7 +76,7 @@ func Follow(fsys durable.FS, after journal.Head, visit func(*journal.Line) error
 
 // Proven returns the last line that is known to be on the disk, since a checkpoint or a snapshot was made of
 // it. The lines before it are on the disk, too.
-func Proven(fsys durable.FS) (seq uint64, err error) {
+func Proven(fsys readonly.FS) (seq uint64, err error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if len(seqs) > 0 {
 		seq = seqs[len(seqs)-1]
@@ -97,7 +97,7 @@ func Proven(fsys durable.FS) (seq uint64, err error) {
 
 // SignedSince reports whether the newest checkpoint of a journal in use vouches for a line. It does where
 // it is of that line, or of a later line that follows from it.
-func SignedSince(fsys durable.FS, line journal.Head) (bool, error) {
+func SignedSince(fsys readonly.FS, line journal.Head) (bool, error) {
 	signed, err := checkpoint.Newest(fsys)
 	if err != nil {
 		return false, err

@@ -22,7 +22,7 @@ import (
 	"waybill/store/chain"
 	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 	"waybill/store/replay"
@@ -38,14 +38,14 @@ type Report struct {
 	// Checkpoints is the number of lines that have checkpoints. Where it is 0 and there are lines, nobody
 	// has signed the journal.
 	Checkpoints int
-	Vouched     uint64                 // the last line that a checkpoint vouches for
-	Unvouched   time.Time              // of the first line after that; zero where there is none
-	Copy        bool                   // there is no key: nothing signs here until it is served
-	Unkept      []string               // earlier names of the directory, whose checkpoints are not there
-	Older       *observe.Older         // the file checkpoint is older than the log; nil where it is not
-	Unerased    []journal.Erasure      // lines whose personal parts were left by an Erase that was cut short
-	Torn        *chain.Torn            // an end that the next start will cut off
-	Witnessed   []checkpoint.Witnessed // for each witness that was asked after
+	Vouched     uint64              // the last line that a checkpoint vouches for
+	Unvouched   time.Time           // of the first line after that; zero where there is none
+	Copy        bool                // there is no key: nothing signs here until it is served
+	Unkept      []string            // earlier names of the directory, whose checkpoints are not there
+	Older       *observe.Older      // the file checkpoint is older than the log; nil where it is not
+	Unerased    []journal.Erasure   // lines whose personal parts were left by an Erase that was cut short
+	Torn        *chain.Torn         // an end that the next start will cut off
+	Witnessed   []observe.Witnessed // for each witness that was asked after
 }
 
 // Unsigned reports whether no checkpoint vouches for the journal. Anybody who can write to the disk can
@@ -71,7 +71,7 @@ type Expected struct {
 // it are of its lines. It reports what witnesses have signed. live says that a server may be writing the
 // journal. check, which sees the state before each event, and inspect, which sees the state after the last
 // line, look at what the events mean.
-func Verify[S, E any](fsys durable.FS, live bool, model *replay.Model[S, E], expected Expected,
+func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], expected Expected,
 	check replay.Check[S, E], inspect func(S, journal.Stamp) error) (Report, error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if err == nil {
@@ -120,7 +120,7 @@ func Verify[S, E any](fsys durable.FS, live bool, model *replay.Model[S, E], exp
 
 // verification is a directory that is being verified.
 type verification struct {
-	fsys     durable.FS
+	fsys     readonly.FS
 	notes    observe.Notes
 	names    *observe.Names
 	erasures *observe.Erasures
@@ -209,7 +209,7 @@ func (x *verification) report() Report {
 
 // isCopy reports whether the directory has no key to sign with.
 func (x *verification) isCopy() bool {
-	_, err := durable.ReadFile(x.fsys, checkpoint.PrivateKeyFile)
+	_, err := readonly.ReadFile(x.fsys, checkpoint.PrivateKeyFile)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -231,7 +231,7 @@ func (x *verification) publicKeyIsOwn() error {
 }
 
 // onlyJournalFiles returns an error where another file lies among those of the journal.
-func onlyJournalFiles(fsys durable.FS) error {
+func onlyJournalFiles(fsys readonly.FS) error {
 	names, err := fsys.List("journal")
 	i := slices.IndexFunc(names, func(name string) bool {
 		return !journalFile.MatchString(name)
@@ -243,7 +243,7 @@ func onlyJournalFiles(fsys durable.FS) error {
 }
 
 // journalFile matches the names of the journal's files. A copy of one under another name does not match.
-var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + durable.TempSuffix + `)?$`)
+var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + readonly.TempSuffix + `)?$`)
 
 // treeDamage is the error of a file of hashes with a wrong hash. Nothing is lost with such a file.
 func treeDamage(err error) error {

@@ -10,7 +10,7 @@ import (
 	"io"
 	"math"
 
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // Place is where a line stands in the journal.
@@ -58,7 +58,7 @@ func Name(seq uint64) string {
 }
 
 // Numbers returns the numbers of a directory's files, rising.
-func Numbers(fsys durable.FS, dir string) (seqs []uint64, err error) {
+func Numbers(fsys readonly.FS, dir string) (seqs []uint64, err error) {
 	names, err := fsys.List(dir)
 	for _, name := range names {
 		var seq uint64
@@ -85,8 +85,8 @@ func Format(id string) []byte {
 }
 
 // ReadOrigin reads FORMAT. It returns the directory's own name, and the hash that precedes line 1.
-func ReadOrigin(fsys durable.FS) (name string, hash [32]byte, err error) {
-	text, err := durable.ReadFile(fsys, "FORMAT")
+func ReadOrigin(fsys readonly.FS) (name string, hash [32]byte, err error) {
+	text, err := readonly.ReadFile(fsys, "FORMAT")
 	if err != nil {
 		return "", hash, err
 	}

@@ -12,7 +12,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -26,7 +26,7 @@ type Snapshot[S any] struct {
 // Newest reads the newest snapshot that can be used. Where there is none it returns the value before the
 // first line. A snapshot that cannot be used loses nothing, and is logged. proven is the newest line that a
 // whole snapshot proves to have been durable.
-func (m *Model[S, E]) Newest(fsys durable.FS, log *slog.Logger) (s Snapshot[S], proven uint64, err error) {
+func (m *Model[S, E]) Newest(fsys readonly.FS, log *slog.Logger) (s Snapshot[S], proven uint64, err error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if err != nil {
 		return s, 0, err
@@ -47,9 +47,9 @@ func (m *Model[S, E]) Newest(fsys durable.FS, log *slog.Logger) (s Snapshot[S], 
 
 // Read reads the snapshot of a line. whole reports that the file is as it was written, also where it cannot
 // be thawed: then it proves that its line was durable.
-func (m *Model[S, E]) Read(fsys durable.FS, seq uint64) (s Snapshot[S], whole bool, err error) {
+func (m *Model[S, E]) Read(fsys readonly.FS, seq uint64) (s Snapshot[S], whole bool, err error) {
 	name := "snapshots/" + journal.Name(seq)
-	err = durable.Read(fsys, name, func(f *io.SectionReader) error {
+	err = readonly.Read(fsys, name, func(f *io.SectionReader) error {
 		sum := sha256.New()
 		body := io.LimitReader(f, f.Size()-int64(len(journal.SnapshotEnd(sum))))
 		b := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
@@ -81,10 +81,10 @@ func (m *Model[S, E]) Read(fsys durable.FS, seq uint64) (s Snapshot[S], whole bo
 // Compare checks that the snapshot of a line is, byte for byte, what write writes: the value as the journal
 // leads to it. A snapshot of an earlier version is passed over, as no start uses it, and so is one that a
 // running server has removed since.
-func (m *Model[S, E]) Compare(fsys durable.FS, head journal.Head, write func(io.Writer) error) error {
+func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io.Writer) error) error {
 	name := "snapshots/" + journal.Name(head.Seq)
 	same := false
-	err := durable.Read(fsys, name, func(f *io.SectionReader) error {
+	err := readonly.Read(fsys, name, func(f *io.SectionReader) error {
 		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
 		_, err := journal.WriteSnapshot(&c, head, write)
 		_, end := c.r.ReadByte()

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // Dir is the directory of the hashes.
@@ -63,7 +64,7 @@ func Open(fsys durable.FS, size uint64, root Hash) (files *Files, missing error)
 }
 
 // readEdge reads the edge of the tree of the first size leaves.
-func readEdge(fsys durable.FS, size uint64) (Edge, error) {
+func readEdge(fsys readonly.FS, size uint64) (Edge, error) {
 	r := &reader{fsys: fsys}
 	e := Edge{size: size}
 	start := uint64(0)
@@ -172,8 +173,8 @@ func (f *Files) create(name string) (durable.File, error) {
 
 // reader reads hashes. It keeps its first error, and the files open until close.
 type reader struct {
-	fsys  durable.FS
-	files [levels]durable.File
+	fsys  readonly.FS
+	files [levels]readonly.File
 	err   error
 }
 
@@ -233,7 +234,7 @@ type Check struct {
 
 // NewCheck returns the empty tree, to be held against the files. What they have of leaves after the first
 // until is not looked at: it need not have reached the disk.
-func NewCheck(fsys durable.FS, until uint64) (*Check, error) {
+func NewCheck(fsys readonly.FS, until uint64) (*Check, error) {
 	c := &Check{until: until}
 	c.Full = c.compare
 	for i := range c.files {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // leaves returns so many leaves, each another.
@@ -439,10 +440,10 @@ type constant struct {
 	read int
 }
 
-func (c *constant) Open(string) (durable.File, error) { return &zeros{fsys: c}, nil }
+func (c *constant) Open(string) (readonly.File, error) { return &zeros{fsys: c}, nil }
 
 type zeros struct {
-	durable.File
+	readonly.File
 	fsys *constant
 }
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // Progress is a line on a terminal, which says that work that takes long goes on. Work that is short shows
@@ -61,7 +61,7 @@ func (p *Progress) Output(to io.Writer) io.Writer {
 }
 
 // Count returns a file system the bytes of whose files count as progress when they are read.
-func (p *Progress) Count(fsys durable.FS) durable.FS {
+func (p *Progress) Count(fsys readonly.FS) readonly.FS {
 	return countedFS{fsys, &p.bytes}
 }
 
@@ -125,12 +125,12 @@ func (b besides) Write(text []byte) (int, error) {
 
 // countedFS is a file system that counts the bytes read from its files.
 type countedFS struct {
-	durable.FS
+	readonly.FS
 	bytes *atomic.Int64
 }
 
 // Open opens a file whose bytes are counted as they are read.
-func (c countedFS) Open(name string) (durable.File, error) {
+func (c countedFS) Open(name string) (readonly.File, error) {
 	f, err := c.FS.Open(name)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (c countedFS) Open(name string) (durable.File, error) {
 
 // countedFile counts the bytes that are read of a file.
 type countedFile struct {
-	durable.File
+	readonly.File
 	bytes *atomic.Int64
 }
 

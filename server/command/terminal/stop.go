@@ -3,12 +3,12 @@ package terminal
 import (
 	"errors"
 
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // Stoppable returns a file system of which nothing more is read once stop is closed. So everything that
 // reads for long ends, wherever it is, and what it was writing is as after any other error.
-func Stoppable(fsys durable.FS, stop <-chan struct{}) durable.FS {
+func Stoppable(fsys readonly.FS, stop <-chan struct{}) readonly.FS {
 	return stoppableFS{fsys, stop}
 }
 
@@ -16,7 +16,7 @@ var errNotDone = errors.New("stopped before it was done")
 
 // stoppableFS is a file system that can be read until stop is closed.
 type stoppableFS struct {
-	durable.FS
+	readonly.FS
 	stop <-chan struct{}
 }
 
@@ -31,7 +31,7 @@ func stopped(stop <-chan struct{}) error {
 }
 
 // Open opens a file that can be read until stop is closed.
-func (s stoppableFS) Open(name string) (durable.File, error) {
+func (s stoppableFS) Open(name string) (readonly.File, error) {
 	if err := stopped(s.stop); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (s stoppableFS) Open(name string) (durable.File, error) {
 
 // stoppableFile is a file that can be read until stop is closed.
 type stoppableFile struct {
-	durable.File
+	readonly.File
 	stop <-chan struct{}
 }
 

@@ -12,6 +12,7 @@ import (
 	"waybill/server/lab/seed"
 	"waybill/server/ledger"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // What would be random comes from a number, where a test bench says so (decision seed.streams). The directory
@@ -56,7 +57,7 @@ func (s *Bench) useSeed(cfg *web.Config) {
 }
 
 // keptSeed returns the seed that a directory was made from; nil is none.
-func keptSeed(fsys durable.FS) (*seed.Source, error) {
+func keptSeed(fsys readonly.FS) (*seed.Source, error) {
 	number, err := ledger.ReadSecret(fsys, ledger.SeedFile, ledger.ParseSeed)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -12,6 +12,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 const cities = 60 // from each a line runs to the 7th, 14th … 49th after it
@@ -26,7 +27,7 @@ func (l *Load) mayUse() error {
 	}
 	timetables, err := dir.List(ledger.TimetableDir)
 	for _, name := range timetables {
-		text, err := durable.ReadFile(dir, ledger.TimetableDir+"/"+name)
+		text, err := readonly.ReadFile(dir, ledger.TimetableDir+"/"+name)
 		if err != nil {
 			return err
 		}

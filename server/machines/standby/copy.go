@@ -12,6 +12,7 @@ import (
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/journal/erase"
@@ -73,7 +74,7 @@ func openCopy(fsys durable.FS, o Options) (c *journalCopy, err error) {
 	if c.lock, err = fsys.Lock("LOCK"); err != nil {
 		return nil, err
 	}
-	if _, none := durable.ReadFile(fsys, checkpoint.PrivateKeyFile); none == nil {
+	if _, none := readonly.ReadFile(fsys, checkpoint.PrivateKeyFile); none == nil {
 		return nil, errors.Join(foreign("the directory has a %s: it has been started, and has a history of its own; "+
 			"without that file it can be a standby", checkpoint.PrivateKeyFile), c.lock.Close())
 	}
@@ -92,7 +93,7 @@ func (c *journalCopy) clockFits() error {
 	if !c.o.NoClock {
 		return nil
 	}
-	_, err := durable.ReadFile(c.fsys, "FORMAT")
+	_, err := readonly.ReadFile(c.fsys, "FORMAT")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // and no lines
 	}
@@ -126,7 +127,7 @@ func (c *journalCopy) next() uint64 { return c.head.Seq + 1 }
 
 // format says which directory it is a copy of, by the text of its file FORMAT.
 func (c *journalCopy) format(text []byte) error {
-	have, err := durable.ReadFile(c.fsys, "FORMAT")
+	have, err := readonly.ReadFile(c.fsys, "FORMAT")
 	switch {
 	case err == nil && bytes.Equal(have, text):
 		return nil

@@ -21,6 +21,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -69,8 +70,8 @@ func Receive(fsys durable.FS, o Options, in io.Reader, out io.Writer) error {
 }
 
 // Next returns the number of the line to ask for.
-func Next(fsys durable.FS) (uint64, error) {
-	_, err := durable.ReadFile(fsys, "FORMAT")
+func Next(fsys readonly.FS) (uint64, error) {
+	_, err := readonly.ReadFile(fsys, "FORMAT")
 	if errors.Is(err, fs.ErrNotExist) {
 		return 1, nil
 	}
@@ -226,7 +227,7 @@ func parseFile(text []byte) (name string, data []byte, err error) {
 
 // publish writes a file, unless it is there as it is.
 func (r *receiver) publish(dir, name string, text []byte) error {
-	have, err := durable.ReadFile(r.fsys, dir+"/"+name)
+	have, err := readonly.ReadFile(r.fsys, dir+"/"+name)
 	if err == nil && bytes.Equal(have, text) {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/proof/export"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/journal/seek"
@@ -37,7 +37,7 @@ var Formats = []string{"json", "copy", "sql"}
 //
 // The formats: json is the lines as they are; copy is the lines and the files that a copy needs; sql is
 // statements for the tables of an export.
-func Write(fsys durable.FS, live func() bool, o Options, out io.Writer) error {
+func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 	t := &tail{
 		fsys:  fsys,
 		lines: seek.NewLines(fsys),
@@ -61,7 +61,7 @@ func Write(fsys durable.FS, live func() bool, o Options, out io.Writer) error {
 
 // tail is a pass over a journal, which may be growing.
 type tail struct {
-	fsys    durable.FS
+	fsys    readonly.FS
 	lines   *seek.Lines
 	to      sink
 	from    uint64          // the first line to be written
@@ -194,7 +194,7 @@ func (p plain) Pause() error { return nil }
 
 // copied writes the lines, and before each the files that it needs.
 type copied struct {
-	fsys durable.FS
+	fsys readonly.FS
 	out  io.Writer
 	sent map[string][sha256.Size]byte // what was sent last under each name
 
@@ -259,7 +259,7 @@ func (c *copied) keys() error {
 
 // file writes a file, unless it was written as it is.
 func (c *copied) file(name string) error {
-	text, err := durable.ReadFile(c.fsys, name)
+	text, err := readonly.ReadFile(c.fsys, name)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/durable/pace"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/journal/erase"
@@ -29,7 +30,7 @@ import (
 // Backup copies a directory that may be in use into a new one, and checks the copy (decision copies.checked).
 // An erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
 // already has the copy made again.
-func Backup(fsys durable.FS, live bool, to durable.FS) (verify.Report, error) {
+func Backup(fsys readonly.FS, live bool, to durable.FS) (verify.Report, error) {
 	if err := mustBeEmpty(to); err != nil {
 		return verify.Report{}, err
 	}
@@ -60,7 +61,7 @@ func paced(live bool, to durable.FS) durable.FS {
 }
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.
-func backUp(fsys durable.FS, live bool, to durable.FS) (rep verify.Report, stale bool, err error) {
+func backUp(fsys readonly.FS, live bool, to durable.FS) (rep verify.Report, stale bool, err error) {
 	if err := copies.Backup(fsys, to, live, ledger.CopiedDirs...); err != nil {
 		return rep, false, err
 	}
@@ -72,7 +73,7 @@ func backUp(fsys durable.FS, live bool, to durable.FS) (rep verify.Report, stale
 }
 
 // mustBeEmpty returns an error for a directory that has something in it.
-func mustBeEmpty(to durable.FS) error {
+func mustBeEmpty(to readonly.FS) error {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
 		err = errors.New("the directory to write is not empty")
@@ -118,7 +119,7 @@ func removeStaleReports(to durable.FS, state ledger.State) error {
 }
 
 // sumOf returns the SHA-256 of a file, in hex.
-func sumOf(fsys durable.FS, name string) (string, error) {
+func sumOf(fsys readonly.FS, name string) (string, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return "", err
@@ -157,7 +158,7 @@ func removeAll(to durable.FS, dir string) error {
 
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
 // (decision copies.checked).
-func Repair(fsys, to durable.FS, cut copies.Cut) (rep verify.Report, lost uint64, err error) {
+func Repair(fsys readonly.FS, to durable.FS, cut copies.Cut) (rep verify.Report, lost uint64, err error) {
 	if err := mustBeEmpty(to); err != nil {
 		return verify.Report{}, 0, err
 	}

@@ -27,8 +27,11 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/proof/events"
 	"waybill/server/proof/history"
+	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
+	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/journal/seek"
@@ -49,9 +52,9 @@ var readme = template.Must(template.New("README.txt").Parse(readmeText))
 
 // Found is what a file of evidence has.
 type Found struct {
-	Lines     int                    // that are proven
-	Size      uint64                 // lines of the journal, as it was signed
-	Witnesses []checkpoint.Witnessed // who has signed that besides the owner
+	Lines     int                 // that are proven
+	Size      uint64              // lines of the journal, as it was signed
+	Witnesses []observe.Witnessed // who has signed that besides the owner
 }
 
 // String says it in words.
@@ -65,7 +68,7 @@ func (f Found) String() string {
 }
 
 // File writes evidence into a new file. Where that fails, or is cut short, there is none of that name.
-func File(fsys durable.FS, live bool, of history.Filter, name string) (found Found, err error) {
+func File(fsys readonly.FS, live bool, of history.Filter, name string) (found Found, err error) {
 	if _, err := os.Lstat(name); err == nil {
 		return found, fmt.Errorf("%s is there already", name)
 	}
@@ -80,7 +83,7 @@ func File(fsys durable.FS, live bool, of history.Filter, name string) (found Fou
 
 // Write writes evidence of a booking or a ticket as a zip archive. The directory may be in use. The error is
 // also one of a booking that no line names.
-func Write(fsys durable.FS, live bool, of history.Filter, to io.Writer) (Found, error) {
+func Write(fsys readonly.FS, live bool, of history.Filter, to io.Writer) (Found, error) {
 	// Who was erased stays so: neither before that is carried out, nor while the lines are read, is there
 	// evidence.
 	end, err := events.NothingToErase(fsys)
@@ -137,7 +140,7 @@ type signature struct {
 	text      []byte     // the note
 	key       note.Key   // of the directory
 	known     []note.Key // of the witnesses that the directory has
-	witnesses []checkpoint.Witnessed
+	witnesses []observe.Witnessed
 }
 
 const (
@@ -147,11 +150,11 @@ const (
 
 // awaitSigned returns the newest checkpoint of a line and those before. A server that is running signs a line
 // soon after it has written it.
-func awaitSigned(fsys durable.FS, live bool, line uint64) (signature, error) {
+func awaitSigned(fsys readonly.FS, live bool, line uint64) (signature, error) {
 	for waited := time.Duration(0); ; waited += signedPause {
 		// What others have signed too convinces more.
-		sources := []func(durable.FS) ([]byte, error){
-			checkpoint.NewestWitnessed,
+		sources := []func(readonly.FS) ([]byte, error){
+			signing.NewestWitnessed,
 			checkpoint.Newest,
 			lastLogged,
 		}
@@ -175,7 +178,7 @@ func awaitSigned(fsys durable.FS, live bool, line uint64) (signature, error) {
 }
 
 // lastLogged reads the last checkpoint of the log: a full disk can leave the newest one there only.
-func lastLogged(fsys durable.FS) ([]byte, error) {
+func lastLogged(fsys readonly.FS) ([]byte, error) {
 	signed, _, err := checkpoint.Last(fsys)
 	if err == nil && len(signed) == 0 {
 		err = fs.ErrNotExist
@@ -184,7 +187,7 @@ func lastLogged(fsys durable.FS) ([]byte, error) {
 }
 
 // readSigned reads a checkpoint, and who has signed it; none where there is none.
-func readSigned(fsys durable.FS, read func(durable.FS) ([]byte, error)) (s signature, err error) {
+func readSigned(fsys readonly.FS, read func(readonly.FS) ([]byte, error)) (s signature, err error) {
 	s.text, err = read(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -205,11 +208,11 @@ func readSigned(fsys durable.FS, read func(durable.FS) ([]byte, error)) (s signa
 	if err != nil {
 		return s, err
 	}
-	s.known, err = checkpoint.WitnessKeys(fsys)
+	s.known, err = signing.WitnessKeys(fsys)
 	for _, key := range s.known {
 		at, missing := n.Verify(key)
 		if missing == nil {
-			s.witnesses = append(s.witnesses, checkpoint.Witnessed{
+			s.witnesses = append(s.witnesses, observe.Witnessed{
 				Key: key,
 				Seq: s.Seq,
 				At:  at,
@@ -226,9 +229,9 @@ type bundle struct {
 	Erased  int // and was erased
 	count   int
 
-	fsys      durable.FS
-	hashes    durable.FS // where the hashes of the tree are: the directory itself, or a temporary one
-	temporary string     // that directory; "" where there is none
+	fsys      readonly.FS
+	hashes    readonly.FS // where the hashes of the tree are: the directory itself, or a temporary one
+	temporary string      // that directory; "" where there is none
 	signed    signature
 	archive   *zip.Writer
 }
@@ -331,8 +334,9 @@ func (b *bundle) hashAgain() error {
 		return err
 	}
 	b.temporary = dir
-	b.hashes = durable.Dir(dir)
-	files, err := tree.Open(b.hashes, 0, tree.Empty)
+	own := durable.Dir(dir)
+	b.hashes = own
+	files, err := tree.Open(own, 0, tree.Empty)
 	if err != nil {
 		return err
 	}

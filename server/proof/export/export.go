@@ -17,6 +17,7 @@ import (
 	"waybill/server/proof/events"
 	"waybill/store/durable"
 	"waybill/store/durable/pace"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -29,7 +30,7 @@ var Schema string
 // Write writes what a directory, which may be in use, remembers into a new one, as tables that databases
 // load: files of comma-separated values and schema.sql, which describes them and is written last. It only
 // reads the former, and returns the line of the journal after which it stands.
-func Write(fsys durable.FS, live bool, to durable.FS) (head journal.Head, err error) {
+func Write(fsys readonly.FS, live bool, to durable.FS) (head journal.Head, err error) {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
 		err = errors.New("it is not empty")
@@ -143,7 +144,7 @@ func (x export) row(table string, cells ...any) {
 }
 
 // fill writes the journal, a row for each line as it is read, and then the state that it leads to.
-func (x export) fill(fsys durable.FS, live bool) (head journal.Head, err error) {
+func (x export) fill(fsys readonly.FS, live bool) (head journal.Head, err error) {
 	s := ledger.NewKeeper()
 	var shown []uint64 // lines whose personal parts are in the export
 	err = events.Read(fsys, live, func(l *journal.Line, entry ledger.Entry) error {

@@ -13,7 +13,7 @@ import (
 	"waybill/server/frame/words"
 	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/note"
@@ -77,7 +77,7 @@ func (b *Beside) sign() {
 // Judge verifies a directory and says what came of it. The error is why it is not sound, with what to do
 // next. name is what the user calls the directory, against where the kept checkpoints are from.
 func Judge(
-	fsys durable.FS,
+	fsys readonly.FS,
 	name string,
 	beside Beside,
 	expected inspect.Expected,

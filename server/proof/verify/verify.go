@@ -15,7 +15,7 @@ import (
 	"waybill/auth"
 	"waybill/booking/books"
 	"waybill/server/ledger"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -30,14 +30,14 @@ type Report struct {
 
 // Directory checks one that may be in use: every byte of the journal and its snapshots, its
 // checkpoints and what is expected from elsewhere, then the books (decision verify.verdict). It only reads.
-func Directory(fsys durable.FS, live bool, expected inspect.Expected) (Report, error) {
+func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
 	rep, _, err := verify(fsys, live, expected, ledger.Check)
 	return rep, err
 }
 
 // Copy checks a copy that was just made, and returns the state that its journal leads to. What breaks a
 // rule in it does so in what was copied, too, and is no reason to have no copy.
-func Copy(fsys durable.FS) (rep Report, state ledger.State, err error) {
+func Copy(fsys readonly.FS) (rep Report, state ledger.State, err error) {
 	rep, state, err = verify(fsys, false, inspect.Expected{}, ledger.Check)
 	wrong, ok := errors.AsType[*journal.Damage](err)
 	if !ok || !wrong.Books {
@@ -64,7 +64,7 @@ func (r rules) check() func(*ledger.Keeper, journal.Stamp, ledger.Entry) error {
 // verify checks a directory, and returns the state that the journal leads to. Without rules it checks the
 // bytes, the chain and the replay, and not the books.
 func verify(
-	fsys durable.FS,
+	fsys readonly.FS,
 	live bool,
 	expected inspect.Expected,
 	rules rules,

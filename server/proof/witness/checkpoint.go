@@ -10,6 +10,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/store/checkpoint"
+	"waybill/store/checkpoint/signing"
 )
 
 var textType = []string{"text/plain; charset=utf-8"}
@@ -25,7 +26,7 @@ func (s *Collector) GetCheckpoint(w http.ResponseWriter, r *http.Request) error 
 	}
 	read := checkpoint.Newest
 	if q.Values.Has("witnessed") { // it needs no value
-		read = checkpoint.NewestWitnessed
+		read = signing.NewestWitnessed
 	}
 	if s.Still.Load() {
 		// Lines that nobody has waited for are not on the disk until a view has seen them.

@@ -28,6 +28,7 @@ import (
 
 	"waybill/server/frame/web"
 	"waybill/store/checkpoint"
+	"waybill/store/checkpoint/signing"
 	"waybill/store/note"
 )
 
@@ -248,7 +249,7 @@ func (s *Collector) remember(lines uint64) {
 		return
 	}
 	s.remembered = true
-	signed, err := checkpoint.NewestWitnessed(s.Config.FS)
+	signed, err := signing.NewestWitnessed(s.Config.FS)
 	if err != nil {
 		return // there is none
 	}

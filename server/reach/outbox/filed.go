@@ -13,6 +13,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // Without a mail server e-mails become files. Old ones are removed after some days (decision messages.files),
@@ -161,7 +162,7 @@ func (s *Relay) removeIfOld(name string, until time.Time) (at time.Time, gone bo
 	s.filed.mu.Lock()
 	defer s.filed.mu.Unlock()
 	name = ledger.OutboxDir + "/" + name
-	err = durable.Read(s.Config.FS, name, func(from *io.SectionReader) error {
+	err = readonly.Read(s.Config.FS, name, func(from *io.SectionReader) error {
 		at, _ = outbound.DeliveredAt(from)
 		return nil
 	})

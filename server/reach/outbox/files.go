@@ -11,7 +11,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // File is an e-mail that became a file for want of a mail server.
@@ -90,7 +90,7 @@ func lineOf(name string) uint64 {
 // readFile reads an e-mail.
 func (s *Relay) readFile(name string) (f File, err error) {
 	f.Name = name
-	err = durable.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(from *io.SectionReader) error {
+	err = readonly.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(from *io.SectionReader) error {
 		f.Letter, err = outbound.ReadMessage(from)
 		return err
 	})

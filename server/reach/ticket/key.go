@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 // PublicFile is the file of the key that checks a directory's ticket codes: PKIX, PEM. It is no secret:
@@ -21,7 +22,7 @@ func PublishKey(fsys durable.FS, key ed25519.PrivateKey) (replaced bool, err err
 		return false, err
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-	have, err := durable.ReadFile(fsys, PublicFile)
+	have, err := readonly.ReadFile(fsys, PublicFile)
 	if err == nil && bytes.Equal(have, text) {
 		return false, nil
 	}

@@ -20,6 +20,7 @@ import (
 	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 )
 
 var (
@@ -157,7 +158,7 @@ func publicPEM(t *testing.T) []byte {
 	if _, err := PublishKey(fsys, ours); err != nil {
 		t.Fatal(err)
 	}
-	text, err := durable.ReadFile(fsys, PublicFile)
+	text, err := readonly.ReadFile(fsys, PublicFile)
 	if err != nil {
 		t.Fatal(err)
 	}

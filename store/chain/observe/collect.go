@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"waybill/store/checkpoint"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -105,7 +105,7 @@ func (n *Notes) AddAll(inUse bool) error {
 // spare reports that it is not needed, unless it is a whole note of another signer.
 func (n *Notes) addLog(name string, key ed25519.PublicKey, each func([]byte, checkpoint.Checkpoint),
 	spare func() bool) error {
-	return durable.Read(n.FS, name, func(f *io.SectionReader) error {
+	return readonly.Read(n.FS, name, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
 		notes.Split(note.Split)
 		var bad error
@@ -159,7 +159,7 @@ func (n *Notes) Older() *Older { return n.older }
 const publishes = 5
 
 // lag returns how the file checkpoint lags behind the log, whose newest note is of the line logged.
-func lag(fsys durable.FS, key ed25519.PublicKey, logged uint64, inUse bool) *Older {
+func lag(fsys readonly.FS, key ed25519.PublicKey, logged uint64, inUse bool) *Older {
 	for waits := 0; ; waits++ {
 		text, _ := checkpoint.Newest(fsys)
 		newest, _ := checkpoint.Parse(text, key)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"waybill/store/chain"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -65,7 +65,7 @@ func (x *Erasures) Unnamed() map[uint64]string {
 // Unexplained returns an error for a personal part that is gone and that no line names. The line that names
 // it may come after the end of what was read: it is written before anything is erased, so it exists by now;
 // but the files may have been listed before.
-func (x *Erasures) Unexplained(fsys durable.FS, end journal.Head) error {
+func (x *Erasures) Unexplained(fsys readonly.FS, end journal.Head) error {
 	if len(x.Unnamed()) > 0 {
 		if err := x.readLater(fsys, end); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (x *Erasures) Unexplained(fsys durable.FS, end journal.Head) error {
 }
 
 // readLater reads the lines after one, and records which personal parts they name.
-func (x *Erasures) readLater(fsys durable.FS, after journal.Head) error {
+func (x *Erasures) readLater(fsys readonly.FS, after journal.Head) error {
 	later := NewErasures()
 	from := chain.After{Head: after}
 	_, err := chain.Reader{FS: fsys, Skip: from.Skip()}.Read(later, from, chain.InUse{})

@@ -8,7 +8,7 @@ import (
 
 	"waybill/store/chain"
 	"waybill/store/checkpoint"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -36,7 +36,7 @@ type name struct {
 }
 
 // NewNames follows the names from the first line on.
-func NewNames(fsys durable.FS) (*Names, error) {
+func NewNames(fsys readonly.FS) (*Names, error) {
 	origin, _, err := journal.ReadOrigin(fsys)
 	return NamesAt(origin, 0), err
 }
@@ -51,7 +51,7 @@ func NamesAt(origin string, seq uint64) *Names {
 }
 
 // NewPartialNames follows the names in lines that may not be all of the journal's.
-func NewPartialNames(fsys durable.FS) (*Names, error) {
+func NewPartialNames(fsys readonly.FS) (*Names, error) {
 	n, err := NewNames(fsys)
 	n.partial = true
 	return n, err

@@ -8,7 +8,7 @@ import (
 
 	"waybill/store/chain"
 	"waybill/store/checkpoint"
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -20,7 +20,7 @@ import (
 //
 // The notes are taken up before the reading: those of a directory by AddAll or AddNewest, others by Add.
 type Notes struct {
-	FS        durable.FS
+	FS        readonly.FS
 	Witnesses Witnesses // that are asked after
 	// The observers that are asked about a line come before Notes in the list of the reading.
 	Names   *Names

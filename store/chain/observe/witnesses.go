@@ -5,27 +5,33 @@ import (
 	"fmt"
 	"time"
 
-	"waybill/store/checkpoint"
 	"waybill/store/note"
 )
+
+// Witnessed is what a witness has signed of a journal.
+type Witnessed struct {
+	Key note.Key
+	Seq uint64    // the last line that it vouches for; 0: it has signed nothing
+	At  time.Time // when it has signed that, by its clock
+}
 
 // Witnesses finds out which part of the journal each of its witnesses has signed. The zero value has no
 // witness. It is no observer; [Notes] credits a witness once the journal has the line that the witness has
 // signed.
 type Witnesses struct {
-	list []checkpoint.Witnessed
+	list []Witnessed
 }
 
 // NewWitnesses returns Witnesses of those with these keys.
 func NewWitnesses(keys []note.Key) (w Witnesses) {
 	for _, key := range keys {
-		w.list = append(w.list, checkpoint.Witnessed{Key: key})
+		w.list = append(w.list, Witnessed{Key: key})
 	}
 	return w
 }
 
 // List returns which line each witness has signed, in the order of their keys.
-func (w *Witnesses) List() []checkpoint.Witnessed { return w.list }
+func (w *Witnesses) List() []Witnessed { return w.list }
 
 // signature is that of the witness i, counted from 0.
 type signature struct {

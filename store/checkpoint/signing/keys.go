@@ -1,6 +1,8 @@
 package signing
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
@@ -12,6 +14,8 @@ import (
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
+	"waybill/store/journal"
 	"waybill/store/note"
 )
 
@@ -36,14 +40,33 @@ func PublishPrivateKey(fsys durable.FS, key ed25519.PrivateKey) error {
 	}))
 }
 
+// PrivateKey reads the key that the directory signs with, nil where there is none. Where the file of its
+// public half is missing, PrivateKey makes it again.
+func PrivateKey(fsys durable.FS) (ed25519.PrivateKey, error) {
+	key, err := checkpoint.PrivateKey(fsys)
+	if err != nil || key == nil {
+		return nil, err
+	}
+	_, err = readonly.ReadFile(fsys, checkpoint.PublicKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = PublishPublicKey(fsys, key)
+	}
+	return key, err
+}
+
+// PublishPublicKey writes the key that checks the directory's checkpoints.
+func PublishPublicKey(fsys durable.FS, key ed25519.PrivateKey) error {
+	return durable.PublishText(fsys, ".", checkpoint.PublicKeyFile, checkpoint.EncodePublicKey(key))
+}
+
 // SetAside puts the notes that are there, and the key that checks them, under the name that signed them. Its
 // error is also of notes without the key.
 func SetAside(fsys durable.FS) error {
-	id, err := checkpoint.SignedBy(fsys)
+	id, err := signedBy(fsys)
 	if err != nil {
 		return err
 	}
-	key, err := durable.ReadFile(fsys, checkpoint.PublicKeyFile)
+	key, err := readonly.ReadFile(fsys, checkpoint.PublicKeyFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && id != "":
 		return fmt.Errorf("%s has notes of waybill/%s, and %s, which checks them, is not there", checkpoint.LogFile, id,
@@ -53,7 +76,7 @@ func SetAside(fsys durable.FS) error {
 	}
 	// The newest note is in the log too. It goes first: without its log it would seem that somebody took that
 	// away.
-	if err := remove(fsys, checkpoint.File, checkpoint.WitnessedFile); err != nil {
+	if err := remove(fsys, checkpoint.File, WitnessedFile); err != nil {
 		return err
 	}
 	if id != "" {
@@ -68,6 +91,29 @@ func SetAside(fsys durable.FS) error {
 	return remove(fsys, checkpoint.LogFile, checkpoint.PublicKeyFile)
 }
 
+// signedBy returns the id in the name that the notes of the log are signed with, which is the same for all;
+// "" where the log has no whole note. A part of one, as a crash leaves it, may stand at its end.
+func signedBy(fsys readonly.FS) (id string, err error) {
+	err = readonly.Read(fsys, checkpoint.LogFile, func(f *io.SectionReader) error {
+		notes := bufio.NewScanner(f)
+		notes.Split(note.Split)
+		for id == "" && notes.Scan() {
+			signed, _ := bytes.CutSuffix(notes.Bytes(), journal.Newline)
+			n, err := note.Parse(signed)
+			if err != nil {
+				continue
+			}
+			origin, _, _ := strings.Cut(string(n.Text), "\n")
+			id = checkpoint.IDOf(origin)
+		}
+		return notes.Err()
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return id, err
+}
+
 // remove removes files that may not be there, and makes that durable.
 func remove(fsys durable.FS, names ...string) error {
 	for _, name := range names {
@@ -76,21 +122,4 @@ func remove(fsys durable.FS, names ...string) error {
 		}
 	}
 	return fsys.SyncDir(".")
-}
-
-// KeepWitnesses notes who the witnesses are, for those who read the directory. It proves nothing. What others
-// have signed is not what these have: it stays in the log only.
-func KeepWitnesses(fsys durable.FS, keys []note.Key) error {
-	var text strings.Builder
-	for _, key := range keys {
-		fmt.Fprintln(&text, key)
-	}
-	have, err := durable.ReadFile(fsys, checkpoint.WitnessKeysFile)
-	if err == nil && string(have) == text.String() || errors.Is(err, fs.ErrNotExist) && len(keys) == 0 {
-		return nil
-	}
-	if err := fsys.Remove(checkpoint.WitnessedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return durable.PublishText(fsys, ".", checkpoint.WitnessKeysFile, []byte(text.String()))
 }

@@ -16,6 +16,8 @@ import (
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
+	"waybill/store/journal"
 	"waybill/store/note"
 )
 
@@ -101,11 +103,11 @@ func (s *Log) Cosign(signed []byte, lines string, all bool) error {
 	if !all {
 		return nil
 	}
-	witnessed, err := checkpoint.NewestWitnessed(s.FS)
+	witnessed, err := NewestWitnessed(s.FS)
 	if err == nil && bytes.Equal(witnessed, cosigned) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return durable.PublishText(s.FS, ".", checkpoint.WitnessedFile, cosigned)
+	return durable.PublishText(s.FS, ".", WitnessedFile, cosigned)
 }
 
 // The log of checkpoints is thinned, so that neither it nor a check of its signatures grows with the time
@@ -124,14 +126,14 @@ func (s *Log) thin() error {
 	if s.size < s.thinAt {
 		return nil
 	}
-	text, err := durable.ReadFile(s.FS, checkpoint.LogFile)
+	text, err := readonly.ReadFile(s.FS, checkpoint.LogFile)
 	if err != nil {
 		return err
 	}
 	var notes []loggedNote
 	for rest := text; len(rest) > 0; {
 		end, signed, _ := note.Split(rest, true)
-		c, ok := checkpoint.ReadLogged(signed)
+		c, ok := ReadLogged(signed)
 		if !ok {
 			s.thinAt = 2 * s.size
 			return nil
@@ -146,6 +148,16 @@ func (s *Log) thin() error {
 	s.size = int64(len(kept))
 	s.thinAt = 2 * s.size
 	return nil
+}
+
+// ReadLogged reads a checkpoint with the blank line after it, by whatever key it is signed.
+func ReadLogged(signed []byte) (c checkpoint.Checkpoint, ok bool) {
+	signed, ended := bytes.CutSuffix(signed, journal.Newline)
+	n, err := note.Parse(signed)
+	if err != nil || !ended {
+		return c, false
+	}
+	return checkpoint.Read(n.Text)
 }
 
 // loggedNote is a note with the blank line after it, and the time of its line.

@@ -8,6 +8,7 @@ import (
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -57,12 +58,12 @@ func TestAnOlderNoteThatIsCosignedStaysOlder(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.newestIs(t, "an older note was cosigned", newer)
-	logged, err := durable.ReadFile(log.FS, checkpoint.LogFile)
+	logged, err := readonly.ReadFile(log.FS, checkpoint.LogFile)
 	cosigned := append(bytes.Clone(older), line...)
 	if err != nil || !bytes.Contains(logged, cosigned) {
 		t.Errorf("the log does not have what was cosigned: %q, %v", logged, err)
 	}
-	if witnessed, err := checkpoint.NewestWitnessed(log.FS); err != nil || !bytes.Equal(witnessed, cosigned) {
+	if witnessed, err := NewestWitnessed(log.FS); err != nil || !bytes.Equal(witnessed, cosigned) {
 		t.Errorf("the newest that all witnesses have signed is %q, %v", witnessed, err)
 	}
 	if err := log.Cosign(newer, line, false); err != nil {

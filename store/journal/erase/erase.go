@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -64,7 +65,7 @@ type File struct {
 }
 
 // Files returns all files of the journal with the lines to be erased in each. A file may have none.
-func Files(fsys durable.FS, lines []journal.Erasure) ([]File, error) {
+func Files(fsys readonly.FS, lines []journal.Erasure) ([]File, error) {
 	firsts, err := journal.Numbers(fsys, "journal")
 	if err != nil {
 		return nil, err

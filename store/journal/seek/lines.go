@@ -13,7 +13,7 @@ import (
 	"slices"
 	"sync"
 
-	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -24,14 +24,14 @@ import (
 // it, and the line after it, if there is one, from it. A line that was altered in its file, with its hash
 // or without, is a *journal.Damage.
 type Lines struct {
-	fsys durable.FS
+	fsys readonly.FS
 
 	mu   sync.Mutex
 	ends map[uint64][]int64 // where the lines of a file end, by its first line
 }
 
 // NewLines makes a reader of a directory's journal.
-func NewLines(fsys durable.FS) *Lines {
+func NewLines(fsys readonly.FS) *Lines {
 	return &Lines{
 		fsys: fsys,
 		ends: map[uint64][]int64{},
@@ -70,7 +70,7 @@ func errNoLine(seq uint64) error {
 
 // readFile visits lines of the file i of the journal.
 func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*journal.Line) error) error {
-	return durable.Read(x.fsys, "journal/"+journal.Name(firsts[i]), func(f *io.SectionReader) error {
+	return readonly.Read(x.fsys, "journal/"+journal.Name(firsts[i]), func(f *io.SectionReader) error {
 		for _, seq := range seqs {
 			l, err := x.checked(f, firsts, i, seq)
 			if err == nil {
@@ -179,7 +179,7 @@ func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int,
 		return journal.ReadHash(f, start)
 	case i > 0:
 		last := firsts[i] - 1
-		err = durable.Read(x.fsys, "journal/"+journal.Name(firsts[i-1]), func(f *io.SectionReader) error {
+		err = readonly.Read(x.fsys, "journal/"+journal.Name(firsts[i-1]), func(f *io.SectionReader) error {
 			l, _, err := x.find(f, firsts[i-1], last)
 			hash = l.Hash
 			return err
@@ -194,7 +194,7 @@ func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int,
 func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int,
 	seq uint64) (l journal.Line, at journal.Place, there bool, err error) {
 	if i+1 < len(firsts) && firsts[i+1] == seq {
-		err = durable.Read(x.fsys, "journal/"+journal.Name(seq), func(f *io.SectionReader) error {
+		err = readonly.Read(x.fsys, "journal/"+journal.Name(seq), func(f *io.SectionReader) error {
 			ends, err := x.index(f, seq, 0)
 			if err != nil || len(ends) == 0 {
 				return err // it was begun, and nothing is in it yet

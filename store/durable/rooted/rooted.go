@@ -1,0 +1,176 @@
+// Package rooted opens files below a directory, and follows no symbolic link there, wherever it leads. An
+// attacker who can plant a link could otherwise have the process read and write another file than it means.
+//
+//	f, err := rooted.Dir("waybill-data").Open("keys/offer-tokens", os.O_RDONLY)
+//
+// Each part of a name is opened from the directory above it, by [os.Root]. That alone would follow a link to
+// a file beside it, so what was opened is compared with what stands under the name.
+package rooted
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Dir is the path of a directory, which need not exist yet. It may be a symbolic link itself. Names in it are
+// slash-separated and relative to it.
+type Dir string
+
+// ErrLink is the error of a name that is a symbolic link, or leads through one.
+var ErrLink = errors.New("is a symbolic link, and none is followed in the data directory")
+
+// errReplaced is the error of a name whose file was replaced while it was opened, time and again.
+var errReplaced = errors.New("is replaced again and again")
+
+// ErrIrregular is the error of a name that is neither a file nor a directory.
+var ErrIrregular = errors.New("is no regular file")
+
+// maxReplaced is how often something is opened again that was replaced just then: a server publishes some
+// files about once a second.
+const maxReplaced = 100
+
+// Path returns the whole path of a name.
+func (d Dir) Path(name string) string {
+	return filepath.Join(string(d), filepath.FromSlash(name))
+}
+
+// Open opens a file or a directory that exists.
+func (d Dir) Open(name string, flag int) (f *os.File, err error) {
+	err = d.Within("open", name, func(parent *os.Root, base string) error {
+		f, err = openFile(parent, base, flag)
+		return err
+	})
+	return f, err
+}
+
+// Lstat returns what is known of a name without opening it.
+func (d Dir) Lstat(name string) (info fs.FileInfo, err error) {
+	err = d.Within("lstat", name, func(parent *os.Root, base string) error {
+		info, err = Lstat(parent, base)
+		return err
+	})
+	return info, err
+}
+
+// Within calls do with the directory that a name stands in, and with the last part of the name. Its error is
+// that of an operation on the whole path.
+func (d Dir) Within(op, name string, do func(parent *os.Root, base string) error) error {
+	parent, base, err := d.parent(name)
+	if err != nil {
+		return d.named(op, name, err)
+	}
+	defer parent.Close()
+	return d.named(op, name, do(parent, base))
+}
+
+// named returns the error of an operation on a name, with its whole path in it.
+func (d Dir) named(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{
+		Op:   op,
+		Path: d.Path(name),
+		Err:  Cause(err),
+	}
+}
+
+// Cause returns an error without its name, which is relative to a directory that the reader does not see.
+func Cause(err error) error {
+	if on, ok := errors.AsType[*fs.PathError](err); ok {
+		return on.Err
+	}
+	if on, ok := errors.AsType[*os.LinkError](err); ok {
+		return on.Err
+	}
+	return err
+}
+
+// parent opens the directory that a name stands in, and returns the last part of the name.
+func (d Dir) parent(name string) (*os.Root, string, error) {
+	at := cmp.Or(string(d), ".")
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		if info, bad := os.Stat(at); bad == nil && !info.IsDir() {
+			err = syscall.ENOTDIR // what os.OpenRoot says of it is only a text
+		}
+		return nil, "", err
+	}
+	dir, base := path.Split(path.Clean(name))
+	for part := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
+		if part == "" {
+			break // it stands at the top
+		}
+		below, err := openRoot(root, part)
+		if err := errors.Join(err, root.Close()); err != nil {
+			return nil, "", err
+		}
+		root = below
+	}
+	return root, base, nil
+}
+
+// openRoot opens a directory of another, unless it is a link.
+func openRoot(parent *os.Root, base string) (*os.Root, error) {
+	for range maxReplaced {
+		seen, err := Lstat(parent, base)
+		if err != nil {
+			return nil, err
+		}
+		if !seen.IsDir() {
+			return nil, syscall.ENOTDIR
+		}
+		root, err := parent.OpenRoot(base)
+		if err != nil {
+			return nil, err
+		}
+		opened, err := root.Stat(".")
+		if err == nil && os.SameFile(seen, opened) {
+			return root, nil
+		}
+		if err := errors.Join(err, root.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errReplaced
+}
+
+// openFile opens a file or a directory of a directory, unless it is a link.
+func openFile(parent *os.Root, base string, flag int) (*os.File, error) {
+	for range maxReplaced {
+		seen, err := Lstat(parent, base)
+		if err != nil {
+			return nil, err
+		}
+		if !seen.Mode().IsRegular() && !seen.IsDir() {
+			return nil, ErrIrregular // to open a pipe would not return
+		}
+		f, err := parent.OpenFile(base, flag, 0)
+		if err != nil {
+			return nil, err
+		}
+		opened, err := f.Stat()
+		if err == nil && os.SameFile(seen, opened) {
+			return f, nil
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errReplaced
+}
+
+// Lstat returns what is known of a name in an open directory. A link is ErrLink.
+func Lstat(parent *os.Root, base string) (fs.FileInfo, error) {
+	info, err := parent.Lstat(base)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, ErrLink
+	}
+	return info, err
+}

@@ -1,9 +1,0 @@
-package durable
-
-import (
-	"errors"
-)
-
-var (
-	ErrLocked = errors.New("store: the directory is in use by another process")
-)
