@@ -21,6 +21,7 @@ import (
 	"waybill/store/live"
 	"waybill/store/replay"
 	"waybill/store/tree"
+	"waybill/store/tree/stored"
 )
 
 // Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh reports
@@ -85,7 +86,7 @@ type start[S, E any] struct {
 	notes    observe.Notes
 	signed   bool                  // there is a checkpoint, good or not
 	anchor   checkpoint.Checkpoint // the newest that has a root
-	leaves   *tree.Files           // the tree as of the anchor, then of all lines
+	leaves   *stored.Tree          // the tree as of the anchor, then of all lines
 	names    *observe.Names
 
 	state S            // after the last line
@@ -153,7 +154,7 @@ func (x *start[S, E]) plant() error {
 	if x.anchor.Seq > 0 {
 		root = x.anchor.Root
 	}
-	files, missing := tree.Open(x.fsys, x.anchor.Seq, root)
+	files, missing := stored.Open(x.fsys, x.anchor.Seq, root)
 	if missing != nil {
 		x.cfg.Log.Info("the hashes of the tree are made again from the journal", "because", missing)
 	}

@@ -7,13 +7,14 @@ import (
 	"waybill/store/checkpoint"
 	"waybill/store/journal"
 	"waybill/store/tree"
+	"waybill/store/tree/stored"
 )
 
 // stem is the tree over the durable lines, and the last of them.
 type stem struct {
 	mu   sync.Mutex
 	head journal.Head
-	tree *tree.Files
+	tree *stored.Tree
 }
 
 // grow adds durable lines to the tree, by the bytes that the chain covers.

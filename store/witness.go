@@ -5,6 +5,7 @@ import (
 	"waybill/store/checkpoint/signing"
 	"waybill/store/note"
 	"waybill/store/tree"
+	"waybill/store/tree/stored"
 )
 
 // Witnesses are others who sign what they have seen: that the directory's history has only grown. The caller
@@ -29,7 +30,7 @@ func (st *Store[S, E]) Key() note.Key {
 // Extends returns the proof that the journal of the first size lines, which a checkpoint vouches for, extends
 // that of the first old ones.
 func (st *Store[S, E]) Extends(old, size uint64) ([]tree.Hash, error) {
-	return tree.Consistency(st.cfg.FS, old, size)
+	return stored.Consistency(st.cfg.FS, old, size)
 }
 
 // Cosign adds lines with the signatures of witnesses, or none, to a checkpoint of the directory. all says

@@ -27,7 +27,7 @@ var leanPackages = []string{
 	"server/reach/qr", "server/reach/ticket", "store", "store/chain", "store/chain/observe",
 	"store/checkpoint", "store/checkpoint/signing", "store/copies", "store/durable",
 	"store/durable/pace", "store/durable/readonly", "store/durable/rooted", "store/inspect", "store/journal",
-	"store/journal/erase", "store/journal/seek", "store/live", "store/note", "store/replay", "store/tree",
+	"store/journal/erase", "store/journal/seek", "store/live", "store/note", "store/replay", "store/tree", "store/tree/stored",
 }
 
 // Decision lean.packages: the lean binary has these packages, none of which is of the lab, and none can move

@@ -1,16 +1,16 @@
-// Package tree is the Merkle tree of RFC 6962 over the lines of a journal: one hash that says all of them,
-// from which a proof of some twenty hashes leads to any one line, and which shows whether a longer journal
-// extends a shorter one.
+// Package tree is the Merkle tree of RFC 6962 over the lines of a journal: one hash that stands for all of
+// them. A proof of some twenty hashes leads from it to any one line, and another one shows whether a longer
+// journal extends a shorter one.
 //
-// The leaf of a line is the hash of what the journal's chain covers of it. [Edge] is all that must be
-// remembered for the tree to grow: the roots of the full trees that it is made up of. [Files] keeps hashes
-// beside the journal, so that a proof reads some kilobytes and not the journal:
+// The leaf of a line is the hash of the bytes that the journal's chain covers. An [Edge] is all that must be
+// remembered for the tree to grow: the roots of the full trees that it is made up of.
 //
-//	files, err := tree.Open(fsys, size, root)  // size 0: an empty tree
-//	files.Add(tree.Leaf(line))
-//	err = files.Write()                        // what was added is on the disk
-//	proof, err := tree.Inclusion(fsys, 4, files.Size())
-//	ok := tree.Includes(proof, tree.Leaf(line), 4, files.Size(), files.Root())
+//	var e tree.Edge
+//	e.Add(tree.Leaf(line))
+//	root := e.Root()
+//
+// A directory keeps hashes of its tree in files. A [Check] compares them with the leaves. Package stored
+// writes the files and makes proofs of them.
 package tree
 
 import "crypto/sha256"
@@ -18,8 +18,7 @@ import "crypto/sha256"
 // Hash is a SHA-256.
 type Hash [sha256.Size]byte
 
-// The first byte of what is hashed, which distinguishes a leaf from the node above two others (RFC 6962,
-// 2.1).
+// The first byte that is hashed distinguishes a leaf from the node above two others (RFC 6962, 2.1).
 const (
 	leafPrefix = 0
 	nodePrefix = 1
@@ -34,8 +33,8 @@ func Leaf(data []byte) (sum Hash) {
 	return sum
 }
 
-// node returns the hash of the node above two others.
-func node(left, right Hash) Hash {
+// Node returns the hash of the node above two others.
+func Node(left, right Hash) Hash {
 	var text [1 + 2*len(Hash{})]byte
 	text[0] = nodePrefix
 	copy(text[1:], left[:])
@@ -49,12 +48,18 @@ var Empty = Hash(sha256.Sum256(nil))
 // An Edge is the right edge of a tree that grows. The zero value is the edge of the empty tree.
 type Edge struct {
 	size uint64
-	// The roots of the full trees that the leaves make up, the largest first: one for each bit that is set in
-	// size.
+	// The roots of the full trees that the leaves make up, the largest first: one for each bit that is set
+	// in size.
 	roots []Hash
 	// Full, unless it is nil, is called for each tree that an added leaf has made full, from the leaf itself
 	// on: of 1<<level leaves.
 	Full func(level int, root Hash)
+}
+
+// NewEdge returns the edge of a tree of so many leaves, which is made up of full trees with these roots, the
+// largest first.
+func NewEdge(size uint64, roots []Hash) Edge {
+	return Edge{size: size, roots: roots}
 }
 
 // Size returns how many leaves the tree has.
@@ -68,7 +73,7 @@ func (e *Edge) Add(leaf Hash) {
 	// As in counting: a bit that is set makes the next one.
 	for carry := e.size; carry&1 == 1; carry >>= 1 {
 		last := len(e.roots) - 1
-		root = node(e.roots[last], root)
+		root = Node(e.roots[last], root)
 		e.roots = e.roots[:last]
 		level++
 		e.full(level, root)
@@ -91,7 +96,7 @@ func (e *Edge) Root() Hash {
 	}
 	root := e.roots[last]
 	for i := last - 1; i >= 0; i-- {
-		root = node(e.roots[i], root)
+		root = Node(e.roots[i], root)
 	}
 	return root
 }

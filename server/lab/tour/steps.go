@@ -11,6 +11,7 @@ import (
 	"waybill/store/checkpoint"
 	"waybill/store/inspect"
 	"waybill/store/tree"
+	"waybill/store/tree/stored"
 )
 
 // A step is one thing that is done with the booking. It fails where the program does not do what the step
@@ -345,7 +346,7 @@ func (w *world) prove() error {
 	}
 	// The leaf is what the chain covers: the name, which is erased by now, is not in it, but its hash.
 	leaf := tree.Leaf(sale.Chained)
-	proof, err := tree.Inclusion(w.fsys, w.sold-1, signed.Seq)
+	proof, err := stored.Inclusion(w.fsys, w.sold-1, signed.Seq)
 	if err != nil {
 		return err
 	}
@@ -360,7 +361,7 @@ func (w *world) prove() error {
 	for _, hash := range proof {
 		fmt.Fprintf(w.out, "    %x…\n", hash[:4])
 	}
-	if !tree.Includes(proof, leaf, w.sold-1, signed.Seq, signed.Root) {
+	if !stored.Includes(proof, leaf, w.sold-1, signed.Seq, signed.Root) {
 		return fmt.Errorf("they do not lead to the root %x", signed.Root)
 	}
 	fmt.Fprintf(

@@ -37,6 +37,7 @@ import (
 	"waybill/store/journal/seek"
 	"waybill/store/note"
 	"waybill/store/tree"
+	"waybill/store/tree/stored"
 )
 
 //go:embed verify.py
@@ -317,8 +318,8 @@ func (b *bundle) prove(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
 
 // path returns the proof of a line as the hashes have it.
 func (b *bundle) path(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
-	path, err := tree.Inclusion(b.hashes, seq-1, b.signed.Seq)
-	if err == nil && !tree.Includes(path, leaf, seq-1, b.signed.Seq, b.signed.Root) {
+	path, err := stored.Inclusion(b.hashes, seq-1, b.signed.Seq)
+	if err == nil && !stored.Includes(path, leaf, seq-1, b.signed.Seq, b.signed.Root) {
 		err = errors.New("the lines are not those that were signed; waybill verify says more")
 	}
 	if err != nil {
@@ -336,7 +337,7 @@ func (b *bundle) hashAgain() error {
 	b.temporary = dir
 	own := durable.Dir(dir)
 	b.hashes = own
-	files, err := tree.Open(own, 0, tree.Empty)
+	files, err := stored.Open(own, 0, tree.Empty)
 	if err != nil {
 		return err
 	}

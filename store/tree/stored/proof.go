@@ -1,15 +1,16 @@
-package tree
+package stored
 
 import (
 	"errors"
 	"math/bits"
 
 	"waybill/store/durable/readonly"
+	"waybill/store/tree"
 )
 
 // Inclusion returns the proof that a leaf, counted from 0, is in the tree of the first size leaves (RFC 6962,
-// 2.1.1): the hash of its sibling first.
-func Inclusion(fsys readonly.FS, leaf, size uint64) ([]Hash, error) {
+// 2.1.1). It begins with the hash of the leaf's sibling.
+func Inclusion(fsys readonly.FS, leaf, size uint64) ([]tree.Hash, error) {
 	if leaf >= size {
 		return nil, errors.New("tree: no such leaf")
 	}
@@ -20,7 +21,7 @@ func Inclusion(fsys readonly.FS, leaf, size uint64) ([]Hash, error) {
 
 // Consistency returns the proof that the tree of the first size leaves extends the tree of the first old ones
 // (RFC 6962, 2.1.2). It is empty where old is 0 or size.
-func Consistency(fsys readonly.FS, old, size uint64) ([]Hash, error) {
+func Consistency(fsys readonly.FS, old, size uint64) ([]tree.Hash, error) {
 	if old > size {
 		return nil, errors.New("tree: the longer tree is the shorter")
 	}
@@ -33,24 +34,25 @@ func Consistency(fsys readonly.FS, old, size uint64) ([]Hash, error) {
 }
 
 // Includes reports whether a proof leads from a leaf to the root of a tree.
-func Includes(proof []Hash, hash Hash, leaf, size uint64, root Hash) bool {
+func Includes(proof []tree.Hash, hash tree.Hash, leaf, size uint64, root tree.Hash) bool {
 	if leaf >= size {
 		return false
 	}
-	// On the way up, leaf and last count the nodes of a level: where both are the same, the node is on the
-	// right edge, and it stays what it is until it is some other's right sibling.
+	// On the way up, leaf and last number two nodes of a level: the one on the leaf's path, and the last one.
+	// Where both are the same, the node is on the right edge. If it has no sibling there, it is a node of the
+	// next level too.
 	last := size - 1
 	for _, sibling := range proof {
 		if last == 0 {
 			return false // the proof is too long
 		}
 		if leaf&1 == 1 || leaf == last {
-			hash = node(sibling, hash)
+			hash = tree.Node(sibling, hash)
 			skip := bits.TrailingZeros64(leaf)
 			leaf >>= skip
 			last >>= skip
 		} else {
-			hash = node(hash, sibling)
+			hash = tree.Node(hash, sibling)
 		}
 		leaf >>= 1
 		last >>= 1
@@ -65,7 +67,7 @@ func split(n uint64) uint64 {
 }
 
 // path returns the path from a leaf to the root of the tree of the leaves from start on and before end.
-func (r *reader) path(leaf, start, end uint64) []Hash {
+func (r *reader) path(leaf, start, end uint64) []tree.Hash {
 	if end-start == 1 {
 		return nil
 	}
@@ -77,13 +79,13 @@ func (r *reader) path(leaf, start, end uint64) []Hash {
 }
 
 // extends returns the proof for the leaves from start on and before end, of which those before old are the
-// older tree's. whole says that the hash of all of these is known to the checker of the proof.
-func (r *reader) extends(old, start, end uint64, whole bool) []Hash {
+// older tree's. whole says that the checker of the proof knows the hash of all of these.
+func (r *reader) extends(old, start, end uint64, whole bool) []tree.Hash {
 	if old == end {
 		if whole {
 			return nil
 		}
-		return []Hash{r.root(start, end)}
+		return []tree.Hash{r.root(start, end)}
 	}
 	middle := start + split(end-start)
 	if old <= middle {
@@ -92,14 +94,14 @@ func (r *reader) extends(old, start, end uint64, whole bool) []Hash {
 	return append(r.extends(old, middle, end, false), r.root(start, middle))
 }
 
-// root returns the root of the leaves from start on and before end, of which the former is a multiple of a
-// power of two that is no less than their number.
-func (r *reader) root(start, end uint64) Hash {
+// root returns the root of the leaves from start on and before end. start is a multiple of a power of two
+// that is no less than their number.
+func (r *reader) root(start, end uint64) tree.Hash {
 	n := end - start
 	if n&(n-1) == 0 {
 		level := bits.TrailingZeros64(n)
 		return r.full(level, start>>level)
 	}
 	middle := start + split(n)
-	return node(r.root(start, middle), r.root(middle, end))
+	return tree.Node(r.root(start, middle), r.root(middle, end))
 }
