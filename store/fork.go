@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/ed25519"
+	"encoding/base32"
 	"fmt"
 	"io"
 
@@ -25,7 +26,7 @@ func newForked(parent string, head journal.Head,
 	if err != nil {
 		return nil, nil, err
 	}
-	origin := journal.OriginStart + journal.NewID(random)
+	origin := journal.OriginStart + newID(random)
 	return &journal.Forked{
 		Origin: origin,
 		Key:    note.NewKey(origin, key.Public().(ed25519.PublicKey)).String(),
@@ -35,6 +36,16 @@ func newForked(parent string, head journal.Head,
 			Hash:   fmt.Sprintf("%x", head.Hash),
 		},
 	}, key, nil
+}
+
+// newID makes the name of a new directory.
+func newID(random io.Reader) string {
+	const length = 26 // characters of five bits each
+	var b [17]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		panic("store: no random bytes: " + err.Error())
+	}
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:length]
 }
 
 // publishOwnKey makes a key the directory's own, once the line that says it is durable. The private key

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ type start[S, E any] struct {
 	fsys durable.FS
 
 	snapshot replay.Snapshot[S] // that the start goes on from
-	proven   uint64             // the newest line that a snapshot proves to have been durable
+	proven   uint64             // the newest line that a whole snapshot proves to have been durable
 	notes    observe.Notes
 	signed   bool                  // there is a checkpoint, good or not
 	anchor   checkpoint.Checkpoint // the newest that has a root
@@ -126,13 +127,29 @@ func (x *start[S, E]) prepare() error {
 			"if a backup or repair was to be written here, it is not whole")
 	}
 	return durable.PublishText(x.fsys, ".", "FORMAT",
-		journal.Format(journal.NewID(x.cfg.Random)))
+		journal.Format(newID(x.cfg.Random)))
 }
 
-// thaw reads the newest snapshot that can be used.
-func (x *start[S, E]) thaw() (err error) {
-	x.snapshot, x.proven, err = x.cfg.Newest(x.fsys, x.cfg.Log)
-	return err
+// thaw reads the newest snapshot that can be used. Where there is none, the start goes on from the value
+// before the first line. A snapshot that cannot be used loses nothing, and is logged.
+func (x *start[S, E]) thaw() error {
+	seqs, err := journal.Numbers(x.fsys, "snapshots")
+	if err != nil {
+		return err
+	}
+	for _, seq := range slices.Backward(seqs) {
+		read, whole, err := x.cfg.Model.Read(x.fsys, seq)
+		if whole {
+			x.proven = max(x.proven, seq)
+		}
+		if err == nil {
+			x.snapshot = read
+			return nil
+		}
+		x.cfg.Log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
+	}
+	x.snapshot.State = x.cfg.New()
+	return nil
 }
 
 // newestCheckpoint takes up the newest checkpoint, and the last in the log.

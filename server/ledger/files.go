@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"waybill/auth"
 	"waybill/schedule"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
@@ -82,39 +81,6 @@ const (
 	TicketFile = "tickets"         // the seed of the key that signs the codes on tickets
 	SeedFile   = "seed"            // the number that all of these come from, in a test bench's directory
 )
-
-// keyForms has, for each file in KeyDir, the error of a text that is not in its form. The errors show no
-// secret.
-var keyForms = map[string]func(text []byte) error{
-	RingFile:   inForm(auth.ParseSigningKeys),
-	IDPFile:    inForm(ParseSecret),
-	PeerFile:   inForm(ParseSecret),
-	TicketFile: inForm(ParseSecret),
-	SeedFile:   inForm(ParseSeed),
-}
-
-// inForm returns a function that returns only the error of parse.
-func inForm[T any](parse func([]byte) (T, error)) func([]byte) error {
-	return func(text []byte) error {
-		_, err := parse(text)
-		return err
-	}
-}
-
-// IsKey reports whether a file in KeyDir has a key's name. Other files there are somebody's own.
-func IsKey(name string) bool {
-	_, known := keyForms[name]
-	return known
-}
-
-// CheckKey returns an error for a file in KeyDir that has no key's name, or not the form of that key.
-func CheckKey(name string, text []byte) error {
-	form, known := keyForms[name]
-	if !known {
-		return errors.New("is not the name of a key")
-	}
-	return form(text)
-}
 
 // ParseSecret reads 32 bytes in hex.
 func ParseSecret(text []byte) ([]byte, error) {

@@ -10,8 +10,8 @@
 //	end, err := chain.Reader{FS: fsys}.Read(erasures, chain.InUse{})
 //
 // The observers of package observe are each one thing that a journal must agree with. Those of this package
-// are about the reading itself: [Until], [After], [InUse], and [Visits], which has lines decoded and applied
-// beside the reading.
+// are about the reading itself: [After], [InUse], and [Visits], which has lines decoded and applied beside
+// the reading.
 package chain
 
 import (

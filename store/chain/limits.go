@@ -2,20 +2,6 @@ package chain
 
 import "waybill/store/journal"
 
-// Until ends the reading with a line.
-type Until uint64
-
-// Line ends the reading with the last line that is wanted.
-func (u Until) Line(_ journal.Place, l *journal.Line) error {
-	if l.Seq == uint64(u) {
-		return ErrEnough
-	}
-	return nil
-}
-
-// End checks nothing.
-func (Until) End(*End) error { return nil }
-
 // After shows another observer only the lines after one. Where the journal has that line, it must have its
 // hash.
 type After struct {

@@ -107,7 +107,7 @@ func TestAnObserverEndsTheReading(t *testing.T) {
 		t.Errorf("%+v, %v, want %s", end, err, want)
 	}
 	var other seen
-	end, err = chain.Reader{FS: fsys}.Read(chain.Until(4), &other)
+	end, err = chain.Reader{FS: fsys}.Read(&seen{wrong: wrong(chain.ErrEnough)}, &other)
 	if err != nil || end.Head != heads[3] || len(other.lines) != 4 || other.ends != 0 {
 		t.Errorf("%+v, %v; the other has seen %+v", end, err, other)
 	}

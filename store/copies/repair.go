@@ -105,7 +105,7 @@ func (k *kept) read(at uint64, visits *chain.Visits) error {
 		names,
 		&k.notes,
 		visits,
-		chain.Until(at-1),
+		until(at-1),
 	)
 	switch {
 	case err != nil:
@@ -117,6 +117,20 @@ func (k *kept) read(at uint64, visits *chain.Visits) error {
 	}
 	return nil
 }
+
+// until ends the reading with a line.
+type until uint64
+
+// Line ends the reading where it is the last line wanted.
+func (u until) Line(_ journal.Place, l *journal.Line) error {
+	if l.Seq == uint64(u) {
+		return chain.ErrEnough
+	}
+	return nil
+}
+
+// End checks nothing.
+func (until) End(*chain.End) error { return nil }
 
 // rest is the journal after the lines that are kept.
 type rest struct {

@@ -1,8 +1,6 @@
 package inspect
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
 
 	"waybill/store/chain"
@@ -74,29 +72,8 @@ func Follow(fsys readonly.FS, after journal.Head, visit func(*journal.Line) erro
 	}, nil
 }
 
-// Proven returns the last line that is known to be on the disk, since a checkpoint or a snapshot was made of
-// it. The lines before it are on the disk, too.
-func Proven(fsys readonly.FS) (seq uint64, err error) {
-	seqs, err := journal.Numbers(fsys, "snapshots")
-	if len(seqs) > 0 {
-		seq = seqs[len(seqs)-1]
-	}
-	signed, none := checkpoint.Newest(fsys)
-	if none != nil && !errors.Is(none, fs.ErrNotExist) {
-		return seq, none
-	}
-	public, none := checkpoint.PublicKey(fsys)
-	if none != nil {
-		return seq, err // a copy
-	}
-	if c, bad := checkpoint.Parse(signed, public); bad == nil {
-		seq = max(seq, c.Seq)
-	}
-	return seq, err
-}
-
-// SignedSince reports whether the newest checkpoint of a journal in use vouches for a line. It does where
-// it is of that line, or of a later line that follows from it.
+// SignedSince reports whether the newest checkpoint of a journal that is in use vouches for a line: it is of
+// that line, or of a later one that follows from it.
 func SignedSince(fsys readonly.FS, line journal.Head) (bool, error) {
 	signed, err := checkpoint.Newest(fsys)
 	if err != nil {

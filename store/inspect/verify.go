@@ -3,7 +3,7 @@
 //
 // [Verify] checks all: the journal's lines, snapshots, notes, the hashes of the tree, what was erased, and by
 // a function of the caller what the events mean. [Read] and [Follow] check the lines, and show them to the
-// caller. [Proven] and [SignedSince] say what is known to be on the disk.
+// caller. [SignedSince] says whether a checkpoint vouches for a line.
 //
 //	rep, err := inspect.Verify(fsys, false, &model, inspect.Expected{}, check, inspect)
 //	// err is nil, or says the first thing that is wrong: a *journal.Damage has its place

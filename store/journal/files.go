@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"io"
@@ -135,14 +134,4 @@ func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 		line = data[:n]
 	}
 	return n, line, nil
-}
-
-// NewID makes the name of a new directory.
-func NewID(random io.Reader) string {
-	const length = 26 // characters of five bits each
-	var b [17]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		panic("store: no random bytes: " + err.Error())
-	}
-	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:length]
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
-	"slices"
 
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
@@ -21,28 +19,6 @@ type Snapshot[S any] struct {
 	State S
 	Head  journal.Head // the line after which it was made; zero before the first
 	Bytes int64        // of the file
-}
-
-// Newest reads the newest snapshot that can be used. Where there is none it returns the value before the
-// first line. A snapshot that cannot be used loses nothing, and is logged. proven is the newest line that a
-// whole snapshot proves to have been durable.
-func (m *Model[S, E]) Newest(fsys readonly.FS, log *slog.Logger) (s Snapshot[S], proven uint64, err error) {
-	seqs, err := journal.Numbers(fsys, "snapshots")
-	if err != nil {
-		return s, 0, err
-	}
-	for _, seq := range slices.Backward(seqs) {
-		read, whole, err := m.Read(fsys, seq)
-		if whole {
-			proven = max(proven, seq)
-		}
-		if err == nil {
-			return read, proven, nil
-		}
-		log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
-	}
-	s.State = m.New()
-	return s, proven, nil
 }
 
 // Read reads the snapshot of a line. whole reports that the file is as it was written, also where it cannot

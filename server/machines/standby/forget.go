@@ -42,3 +42,4 @@ func removeLetters(fsys durable.FS, tickets []ids.ID) error {
 	}
 	return err
 }
+||||||| base

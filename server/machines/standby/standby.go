@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"waybill/server/ledger"
+	"waybill/server/machines/tail"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
@@ -197,10 +198,10 @@ func (r *receiver) file(text []byte) error {
 		return r.publish(ledger.TimetableDir, timetable[1], data)
 	}
 	key, inKeys := strings.CutPrefix(name, ledger.KeyDir+"/")
-	if !inKeys || !ledger.IsKey(key) {
+	if !inKeys || !tail.IsKey(key) {
 		return foreign("%q: is not a file that a copy is sent", name)
 	}
-	if err := ledger.CheckKey(key, data); err != nil {
+	if err := tail.CheckKey(key, data); err != nil {
 		return foreign("%s: %v", name, err)
 	}
 	if !r.known {

@@ -15,8 +15,8 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/proof/export"
+	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
-	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/journal/seek"
 )
@@ -154,7 +154,7 @@ func (t *tail) write() error {
 		return nil
 	}
 	if t.proven < t.waiting[len(t.waiting)-1].Seq {
-		proven, err := inspect.Proven(t.fsys)
+		proven, err := newestProven(t.fsys)
 		if err != nil {
 			return err
 		}
@@ -168,6 +168,27 @@ func (t *tail) write() error {
 		t.waiting = t.waiting[1:]
 	}
 	return nil
+}
+
+// newestProven returns the last line that a checkpoint or a snapshot was made of. It is known to be on the
+// disk.
+func newestProven(fsys readonly.FS) (seq uint64, err error) {
+	seqs, err := journal.Numbers(fsys, "snapshots")
+	if len(seqs) > 0 {
+		seq = seqs[len(seqs)-1]
+	}
+	signed, none := checkpoint.Newest(fsys)
+	if none != nil && !errors.Is(none, fs.ErrNotExist) {
+		return seq, none
+	}
+	public, none := checkpoint.PublicKey(fsys)
+	if none != nil {
+		return seq, err // a copy
+	}
+	if c, bad := checkpoint.Parse(signed, public); bad == nil {
+		seq = max(seq, c.Seq)
+	}
+	return seq, err
 }
 
 // end is the error of a journal whose last lines nothing proves.
@@ -247,7 +268,7 @@ func (c *copied) keys() error {
 		return err
 	}
 	for _, name := range names {
-		if !ledger.IsKey(name) {
+		if !IsKey(name) {
 			continue
 		}
 		if err := c.file(path.Join(ledger.KeyDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
