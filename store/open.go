@@ -152,16 +152,46 @@ func (x *start[S, E]) thaw() error {
 	return nil
 }
 
-// newestCheckpoint takes up the newest checkpoint, and the last in the log.
+// newestCheckpoint takes up the newest checkpoint, and the last in the log: a start reads no others. A bad
+// one proves nothing, and is logged.
+//
+// The error is of a note that another key has signed under the directory's name: it is of another history,
+// and a start must not go on under that name.
 func (x *start[S, E]) newestCheckpoint() error {
 	x.notes.FS = x.fsys
-	newest, signed, bad, err := x.notes.AddNewest()
-	x.anchor = newest
-	x.signed = signed
-	if bad != nil {
+	published, unpublished := checkpoint.Newest(x.fsys)
+	logged, _, unlogged := signing.Last(x.fsys)
+	key, noKey := checkpoint.PublicKey(x.fsys)
+	none := errors.Join(unpublished, unlogged, noKey)
+	if errors.Is(none, fs.ErrNotExist) && published == nil && logged == nil {
+		return nil
+	}
+	x.signed = true
+	bad := unpublished
+	found := []struct {
+		from   string
+		signed []byte
+	}{
+		{checkpoint.LogFile, logged},
+		{checkpoint.File, published},
+	}
+	for _, f := range found {
+		if noKey != nil || f.signed == nil {
+			continue
+		}
+		c, wrong := x.notes.Add(f.signed, key, f.from)
+		if damage, ok := errors.AsType[*journal.Damage](wrong); ok && damage.Forked != "" {
+			return damage
+		}
+		bad = errors.Join(bad, wrong)
+		if wrong == nil && c.Rooted && c.Seq > x.anchor.Seq {
+			x.anchor = c
+		}
+	}
+	if bad = errors.Join(bad, unlogged, noKey); bad != nil {
 		x.cfg.Log.Warn("not all checkpoints can be used", "err", bad)
 	}
-	return err
+	return nil
 }
 
 // plant takes up the tree of the lines as the newest checkpoint has it. Where its hashes are not there, or

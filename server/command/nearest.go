@@ -12,7 +12,7 @@ func nearest(said string, known []string) (best string) {
 			most = n - 1
 		}
 	}
-	// Who stops after a few letters means the word that begins so.
+	// The first letters of a word may stand for it.
 	if best == "" {
 		for _, word := range known {
 			if len(said) > 2 && strings.HasPrefix(word, said) {

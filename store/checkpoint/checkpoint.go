@@ -1,6 +1,6 @@
-// Package checkpoint is the form of what a directory signs, and reads it: the checkpoints, the keys that
-// check them, their log, and what witnesses have signed of them. A checkpoint says that a journal had a line,
-// with everything before it. Package signing makes them; package store says when.
+// Package checkpoint has the form of checkpoints, which a directory signs, and of the files in which they and
+// their keys stand. It reads them and writes nothing. Package signing makes them, and package store decides
+// when.
 //
 //	signed, err := checkpoint.Newest(fsys)
 //	public, err := checkpoint.PublicKey(fsys)
@@ -20,9 +20,9 @@ import (
 	"waybill/store/tree"
 )
 
-// A Checkpoint says that a journal had a line, with everything before it: what an auditor keeps elsewhere, to
-// prove later that today's journal extends the one of then. It is a signed note (C2SP, signed-note) in the
-// form of a tlog-checkpoint, with an Ed25519 key that the directory's creation makes:
+// A Checkpoint says that a journal had a line, with everything before it. An auditor who keeps one elsewhere
+// can prove later whether the journal of that day extends the earlier one. It is a signed note (C2SP,
+// signed-note) in the form of a tlog-checkpoint. The Ed25519 key is made with the directory:
 //
 //	waybill/<the id in FORMAT>
 //	48213
@@ -37,10 +37,11 @@ import (
 type Checkpoint struct {
 	Origin string // waybill/<the id in FORMAT>, or the name that a line of the type forked has given
 	journal.Head
-	Root   tree.Hash // package tree says of what
+	Root   tree.Hash // of the tree of the lines up to this one
 	Rooted bool      // false in the earlier form
 }
 
+// text returns the text that is signed.
 func (c *Checkpoint) text() []byte {
 	at := c.Time.UTC().Format(journal.TimeLayout)
 	if !c.Rooted {
@@ -73,7 +74,7 @@ var errForm = errors.New("is not a checkpoint")
 
 // Read reads the text of a checkpoint, and reports whether it is one.
 func Read(text []byte) (c Checkpoint, ok bool) {
-	// Sscanf is lenient; what it reads must come out the same when it is written.
+	// Sscanf is lenient, so the result is written again and compared.
 	var root, at string
 	var hash []byte
 	n, _ := fmt.Sscanf(

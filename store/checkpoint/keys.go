@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// PrivateKeyFile is the key that signs: PKCS #8, PEM.
+	// PrivateKeyFile has the key that signs: PKCS #8, PEM.
 	PrivateKeyFile = "checkpoint.key"
-	// PublicKeyFile is the key that checks: PKIX, PEM.
+	// PublicKeyFile has the key that checks: PKIX, PEM.
 	PublicKeyFile = "checkpoint.pub"
 )
 
-// ParsePublicKey reads a checkpoint.pub.
+// ParsePublicKey reads the text of a file of a public key.
 func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 	if block, _ := pem.Decode(text); block != nil {
 		parsed, _ := x509.ParsePKIXPublicKey(block.Bytes)

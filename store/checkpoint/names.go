@@ -11,8 +11,8 @@ import (
 	"waybill/store/journal"
 )
 
-// The notes of a directory's earlier name are in a file that is called after it, as is the key that checks
-// them.
+// The notes that a directory has signed under an earlier name are in a file that is called after that name,
+// and so is the key that checks them.
 const (
 	asideLog = "checkpoints-%s.log"
 	asideKey = "checkpoint-%s.pub"
@@ -21,7 +21,7 @@ const (
 // idOfOrigin matches a directory's name, and the id in it.
 var idOfOrigin = regexp.MustCompile(`^` + journal.OriginStart + `([A-Za-z0-9]+)$`)
 
-// asideLogs matches the name of such a file of notes.
+// asideLogs matches the name of a file of such notes, and the id in it.
 var asideLogs = regexp.MustCompile(`^checkpoints-([A-Za-z0-9]+)\.log$`)
 
 // IDOf returns the id in a directory's name, "" where there is none.
@@ -35,7 +35,7 @@ func IDOf(origin string) string {
 // Earlier names the files of the notes that a directory has signed under an earlier name.
 type Earlier struct{ Log, Key string }
 
-// Aside returns them for all earlier names.
+// Aside returns the files that are there of all earlier names.
 func Aside(fsys readonly.FS) (list []Earlier, err error) {
 	names, err := fsys.List(".")
 	for _, name := range names {
@@ -46,12 +46,12 @@ func Aside(fsys readonly.FS) (list []Earlier, err error) {
 	return list, err
 }
 
-// EarlierOf names the files of the notes signed under the name with an id.
+// EarlierOf returns the files of the notes that were signed under the name with an id.
 func EarlierOf(id string) Earlier {
 	return Earlier{fmt.Sprintf(asideLog, id), fmt.Sprintf(asideKey, id)}
 }
 
-// KeyOf reads the key that checks what a directory has signed under a name, which may be an earlier one.
+// KeyOf reads the key that checks the notes of a directory's name, which may be an earlier one.
 func KeyOf(fsys readonly.FS, origin string) (ed25519.PublicKey, error) {
 	key, err := EarlierKeyOf(fsys, origin)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func KeyOf(fsys readonly.FS, origin string) (ed25519.PublicKey, error) {
 	return key, err
 }
 
-// EarlierKeyOf reads the key that checks what a directory has signed under a name that it had before.
+// EarlierKeyOf reads the key that checks the notes of an earlier name of a directory.
 func EarlierKeyOf(fsys readonly.FS, origin string) (ed25519.PublicKey, error) {
 	id := IDOf(origin)
 	if id == "" {

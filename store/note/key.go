@@ -21,7 +21,7 @@ const (
 )
 
 const (
-	idSize      = 4 // bytes of a signature that tell the key
+	idSize      = 4 // bytes of the key's id, before a signature
 	secondsSize = 8 // bytes of the time in a cosignature
 )
 
@@ -71,7 +71,7 @@ func (k Key) String() string {
 	return fmt.Sprintf("%s+%x+%s", k.Name, k.id(), base64.StdEncoding.EncodeToString(material))
 }
 
-// IsWitness reports whether the key signs what others have written.
+// IsWitness reports whether the key is of a witness, which signs texts of other authors.
 func (k Key) IsWitness() bool { return k.kind == typeCosignature }
 
 // Public returns the key itself.
@@ -82,15 +82,15 @@ func (k Key) Equal(other Key) bool {
 	return k.Name == other.Name && k.kind == other.kind && k.public.Equal(other.public)
 }
 
-// id returns four bytes that distinguish the keys of a name.
+// id returns the four bytes by which a signature names its key.
 func (k Key) id() []byte {
 	text := append([]byte(k.Name), '\n', k.kind)
 	sum := sha256.Sum256(append(text, k.public...))
 	return sum[:idSize]
 }
 
-// verify checks a signature without its id, and returns the time that a witness signed at. A key takes
-// signatures of its own kind only.
+// verify checks a signature without its id, and returns the time at which a witness has signed. The signature
+// must be of the key's own type.
 func (k Key) verify(text, signature []byte) (at time.Time, err error) {
 	if k.IsWitness() {
 		if len(signature) != secondsSize+ed25519.SignatureSize {
@@ -113,7 +113,7 @@ func (k Key) verify(text, signature []byte) (at time.Time, err error) {
 	return at, nil
 }
 
-// cosigned returns what a witness signs of a text.
+// cosigned returns the bytes that a witness signs for a text.
 func cosigned(text []byte, seconds uint64) []byte {
 	return append(fmt.Appendf(nil, "cosignature/v1\ntime %d\n", seconds), text...)
 }

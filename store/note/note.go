@@ -1,17 +1,17 @@
-// Package note signs a text so that anybody with the public key can check it, with any tool: as a signed note
-// (C2SP, signed-note) with Ed25519 signatures. A note is the text, a blank line, and a line of each who
-// signed it, the text's author first:
+// Package note signs texts as signed notes (C2SP, signed-note) with Ed25519 signatures, which many tools can
+// check with the public key. A note is the text, a blank line, and a line for each signature, that of the
+// text's author first:
 //
 //	waybill/6f3k
 //	48213
 //
-//	— waybill/6f3k <base64: 4 bytes that tell the key, and 64 of signature over the text>
-//	— witness.example <base64: 4 bytes, 8 of a time, and 64 of signature over both>
+//	— waybill/6f3k <base64: the key's id, 4 bytes, and the signature of the text, 64>
+//	— witness.example <base64: the key's id, 4 bytes, a time, 8, and the signature of both, 64>
 //
-// The second is a cosignature (C2SP, tlog-cosignature): of a witness that has seen the text and that it
-// extends those that it had seen before.
+// The second is a cosignature (C2SP, tlog-cosignature). With it a witness says that it has seen the text, and
+// that the text extends those that the witness had seen before.
 //
-// The package knows nothing of what a text says:
+// The package knows nothing of the meaning of texts:
 //
 //	signed := note.Sign(text, "waybill/6f3k", private)
 //	n, err := note.Parse(signed)
@@ -41,19 +41,19 @@ const (
 
 // The errors.
 var (
-	// ErrForm is returned for what is no signed note.
+	// ErrForm is returned for a text that is no signed note.
 	ErrForm = errors.New("is not a signed note")
 	// ErrSignatureForm is returned for a signature in no known form.
 	ErrSignatureForm = errors.New("has a signature in no known form")
-	// ErrOtherKey is returned where somebody of that name has signed with another key.
+	// ErrOtherKey is returned where all signatures of that name are with other keys.
 	ErrOtherKey = errors.New("is signed with another key")
-	// ErrNotSigned is returned where nobody of that name has signed.
+	// ErrNotSigned is returned where there is no signature of that name.
 	ErrNotSigned = errors.New("is not signed by that name")
-	// ErrSignature is returned where the text is not what was signed.
+	// ErrSignature is returned for a signature of another text.
 	ErrSignature = errors.New("has a signature that is not of these lines")
 )
 
-// Sign returns a text, which ends in a newline, as a note that name has signed.
+// Sign returns the note of a text, which ends in a newline, signed under a name.
 func Sign(text []byte, name string, key ed25519.PrivateKey) []byte {
 	public := NewKey(name, key.Public().(ed25519.PublicKey))
 	return append(append(bytes.Clone(text), '\n'), public.line(ed25519.Sign(key, text))...)
@@ -65,7 +65,7 @@ func (k Key) line(signature []byte) []byte {
 	return fmt.Appendf(nil, "%s%s %s\n", signatureStart, k.Name, encoded)
 }
 
-// Note is a note that was read. What it says is only good once it is verified.
+// Note is a note that was read. Nothing is known of its signatures until Verify has checked them.
 type Note struct {
 	Text       []byte // with the newline at its end
 	Signatures []Signature
@@ -73,9 +73,9 @@ type Note struct {
 
 // Signature is a line below a note's text.
 type Signature struct {
-	Name string // who says to have signed
+	Name string // of the signer, as the line says
 
-	encoded string // in base64
+	encoded string // the key's id and the signature, in base64
 }
 
 // Line returns the signature as it stands in a note, with its newline.
@@ -85,7 +85,7 @@ func (s *Signature) Line() string {
 
 // Parse reads a note. The error is ErrForm.
 func Parse(note []byte) (Note, error) {
-	// The text may have blank lines; the last one is before the signatures.
+	// The text may have blank lines. The last one is that before the signatures.
 	i := bytes.LastIndex(note, []byte("\n\n"))
 	if i < 0 || len(note) > MaxNote {
 		return Note{}, ErrForm
@@ -112,9 +112,9 @@ func ParseSignatures(text string) (list []Signature, err error) {
 	return list, nil
 }
 
-// Verify checks that the key has signed the note's text, and returns the time of a witness's signature. A
-// note with a bad signature by a known key is not good, also where others have signed it. Errors:
-// ErrNotSigned, ErrSignatureForm, ErrOtherKey, ErrSignature.
+// Verify checks that the note has a signature by the key, and returns the time in it where the key is of a
+// witness. Each signature by the key must be good. Errors: ErrNotSigned, ErrSignatureForm, ErrOtherKey,
+// ErrSignature.
 func (n *Note) Verify(key Key) (at time.Time, err error) {
 	err = ErrNotSigned
 	for _, s := range n.Signatures {
@@ -139,8 +139,8 @@ func (n *Note) Verify(key Key) (at time.Time, err error) {
 	return at, err
 }
 
-// Split is a bufio.SplitFunc for notes that follow each other, with a blank line after each. It leaves the
-// newline of the blank line, so that its lack is seen.
+// Split is a bufio.SplitFunc for notes that follow each other, with a blank line after each. A note that it
+// returns ends in the newline of that blank line, unless the line is missing.
 func Split(data []byte, atEOF bool) (advance int, note []byte, err error) {
 	start := len(data) - len(bytes.TrimLeft(data, "\n"))
 	signatures := bytes.Index(data[start:], []byte("\n\n"+signatureStart))

@@ -42,4 +42,3 @@ func removeLetters(fsys durable.FS, tickets []ids.ID) error {
 	}
 	return err
 }
-||||||| base

@@ -180,7 +180,7 @@ func awaitSigned(fsys readonly.FS, live bool, line uint64) (signature, error) {
 
 // lastLogged reads the last checkpoint of the log: a full disk can leave the newest one there only.
 func lastLogged(fsys readonly.FS) ([]byte, error) {
-	signed, _, err := checkpoint.Last(fsys)
+	signed, _, err := signing.Last(fsys)
 	if err == nil && len(signed) == 0 {
 		err = fs.ErrNotExist
 	}

@@ -33,8 +33,14 @@ func (n *Notes) AddKept(signed []byte, key ed25519.PublicKey) error {
 	return err
 }
 
-// add takes up a note that a key must have signed, and returns its checkpoint. Only after the reading is it
-// known whether the directory has ever had the name in the note.
+// Add takes up a note that a key must have signed, and returns its checkpoint. from names the file that the
+// note was found in.
+func (n *Notes) Add(signed []byte, key ed25519.PublicKey, from string) (checkpoint.Checkpoint, error) {
+	return n.add(signed, key, claim{from: from})
+}
+
+// add takes up a note that a key must have signed, and returns its checkpoint. Whether the directory has ever
+// had the name that the note is signed with is known once the journal was read.
 func (n *Notes) add(signed []byte, key ed25519.PublicKey, c claim) (checkpoint.Checkpoint, error) {
 	if bytes.HasSuffix(signed, []byte("\n\n")) {
 		signed = signed[:len(signed)-1]
@@ -96,7 +102,7 @@ func (n *Notes) AddAll(inUse bool) error {
 	case err == nil && published && !found && !inUse:
 		return journal.InFile(checkpoint.File, "is not in "+checkpoint.LogFile)
 	case err == nil && published && !found:
-		_, err = n.add(newest, key, claim{from: checkpoint.File})
+		_, err = n.Add(newest, key, checkpoint.File)
 	}
 	return err
 }
@@ -114,7 +120,7 @@ func (n *Notes) addLog(name string, key ed25519.PublicKey, each func([]byte, che
 				return bad
 			}
 			var c checkpoint.Checkpoint
-			c, bad = n.add(notes.Bytes(), key, claim{from: fmt.Sprintf("%s (number %d)", name, number)})
+			c, bad = n.Add(notes.Bytes(), key, fmt.Sprintf("%s (number %d)", name, number))
 			if bad == nil {
 				each(notes.Bytes(), c)
 			}
@@ -171,41 +177,4 @@ func lag(fsys readonly.FS, key ed25519.PublicKey, logged uint64, inUse bool) *Ol
 		}
 		time.Sleep(checkpoint.Quiet)
 	}
-}
-
-// AddNewest takes up the newest checkpoint and the last in the log, for a start, which reads no others.
-// signed reports that there is any. newest is the newer one that has a root; zero where none has. What is no
-// good checkpoint proves nothing, and is returned as bad.
-//
-// The error is of a note that another key has signed under the directory's name: it is of another history,
-// and a start must not go on under that name.
-func (n *Notes) AddNewest() (newest checkpoint.Checkpoint, signed bool, bad, err error) {
-	published, bad := checkpoint.Newest(n.FS)
-	last, _, bad2 := checkpoint.Last(n.FS)
-	key, noKey := checkpoint.PublicKey(n.FS)
-	none := errors.Join(bad, bad2, noKey)
-	if errors.Is(none, fs.ErrNotExist) && published == nil && last == nil {
-		return newest, false, nil, nil
-	}
-	found := []struct {
-		from   string
-		signed []byte
-	}{
-		{checkpoint.LogFile, last},
-		{checkpoint.File, published},
-	}
-	for _, f := range found {
-		if noKey != nil || f.signed == nil {
-			continue
-		}
-		c, wrong := n.add(f.signed, key, claim{from: f.from})
-		if damage, ok := errors.AsType[*journal.Damage](wrong); ok && damage.Forked != "" {
-			return newest, true, nil, damage
-		}
-		bad = errors.Join(bad, wrong)
-		if wrong == nil && c.Rooted && c.Seq > newest.Seq {
-			newest = c
-		}
-	}
-	return newest, true, errors.Join(bad, bad2, noKey), nil
 }

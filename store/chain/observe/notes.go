@@ -18,7 +18,8 @@ import (
 // that was signed under a name that the directory has never had, or with another key, is not held against it:
 // Foreign returns that, after the reading.
 //
-// The notes are taken up before the reading: those of a directory by AddAll or AddNewest, others by Add.
+// The notes are taken up before the reading: all of a directory by AddAll, one that an auditor has kept by
+// AddKept, and any other by Add.
 type Notes struct {
 	FS        readonly.FS
 	Witnesses Witnesses // that are asked after

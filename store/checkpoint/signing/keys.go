@@ -59,8 +59,8 @@ func PublishPublicKey(fsys durable.FS, key ed25519.PrivateKey) error {
 	return durable.PublishText(fsys, ".", checkpoint.PublicKeyFile, checkpoint.EncodePublicKey(key))
 }
 
-// SetAside puts the notes that are there, and the key that checks them, under the name that signed them. Its
-// error is also of notes without the key.
+// SetAside moves the notes that are there, and the key that checks them, to files that are called after the
+// name that signed them. Notes without the key are an error.
 func SetAside(fsys durable.FS) error {
 	id, err := signedBy(fsys)
 	if err != nil {

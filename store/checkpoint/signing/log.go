@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"errors"
+	"io"
 	"io/fs"
 	"time"
 
@@ -150,7 +151,25 @@ func (s *Log) thin() error {
 	return nil
 }
 
-// ReadLogged reads a checkpoint with the blank line after it, by whatever key it is signed.
+// Last returns the last whole note of the log, without the blank line after it, nil where there is none.
+// start is where that note starts, or the part of one that a crash has left.
+func Last(fsys readonly.FS) (signed []byte, start int64, err error) {
+	err = readonly.Read(fsys, checkpoint.LogFile, func(f *io.SectionReader) error {
+		end, err := readonly.Tail(f, 2*note.MaxNote)
+		at := 0
+		i := bytes.LastIndex(end, []byte("\n\n"+journal.OriginStart))
+		if i >= 0 {
+			at = i + 2
+		}
+		start = f.Size() - int64(len(end)-at)
+		_, signed, _ = note.Split(end[at:], false)
+		signed = bytes.TrimSuffix(signed, journal.Newline)
+		return err
+	})
+	return signed, start, err
+}
+
+// ReadLogged reads a checkpoint of the log, with the blank line after it. It does not check the signatures.
 func ReadLogged(signed []byte) (c checkpoint.Checkpoint, ok bool) {
 	signed, ended := bytes.CutSuffix(signed, journal.Newline)
 	n, err := note.Parse(signed)
@@ -185,7 +204,7 @@ func thinned(notes []loggedNote) (kept [][]byte) {
 // Open finds where in the log the next note goes. What is left of a note that failed is written over; a whole
 // one that is newer than the newest checkpoint is written again, as it need not be on the disk.
 func (s *Log) Open() error {
-	signed, start, err := checkpoint.Last(s.FS)
+	signed, start, err := Last(s.FS)
 	if errors.Is(err, fs.ErrNotExist) {
 		return durable.PublishText(s.FS, ".", checkpoint.LogFile, nil)
 	}

@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	WitnessedFile   = "checkpoint.witnessed" // the newest checkpoint that all witnesses have signed
-	WitnessKeysFile = "checkpoint.witnesses" // their vkeys, a line each
+	// WitnessedFile has the newest checkpoint that all witnesses have signed.
+	WitnessedFile = "checkpoint.witnessed"
+	// WitnessKeysFile has their verifier keys, a line each.
+	WitnessKeysFile = "checkpoint.witnesses"
 )
 
 // NewestWitnessed reads the newest checkpoint that all witnesses have signed.
@@ -22,7 +24,7 @@ func NewestWitnessed(fsys readonly.FS) ([]byte, error) {
 	return readonly.ReadFile(fsys, WitnessedFile)
 }
 
-// WitnessKeys reads who the witnesses were when a server was last running.
+// WitnessKeys reads the keys of the witnesses that the last running server had.
 func WitnessKeys(fsys readonly.FS) (keys []note.Key, err error) {
 	text, err := readonly.ReadFile(fsys, WitnessKeysFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,8 +40,8 @@ func WitnessKeys(fsys readonly.FS) (keys []note.Key, err error) {
 	return keys, err
 }
 
-// KeepWitnesses notes who the witnesses are, for those who read the directory. It proves nothing. What others
-// have signed is not what these have: it stays in the log only.
+// KeepWitnesses writes the keys of the witnesses, for readers of the directory. That proves nothing. The
+// newest checkpoint that other witnesses have signed is removed; it stays in the log.
 func KeepWitnesses(fsys durable.FS, keys []note.Key) error {
 	var text strings.Builder
 	for _, key := range keys {
