@@ -40,7 +40,7 @@
 //	checkpoint, note, tree
 //	           what is signed, how, and the one hash of all lines that it says
 //	journal    the form of lines and files
-//	durable    the file access that all of this rests on; what only reads takes the part of it in readonly
+//	durable    the file access that all of this rests on; readers take the part of it in readonly
 package store
 
 import (

@@ -1,6 +1,9 @@
 package command
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +18,7 @@ import (
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
 	"waybill/server/reach/ticket"
+	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/note"
@@ -143,7 +147,7 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	}
 	// What is wrong with these is no verdict on the directory.
 	against := c.text("against")
-	expected.Kept, err = verify.ReadKept(against, c.text("key"))
+	expected.Kept, err = readKept(against, c.text("key"))
 	if err != nil {
 		return exitFailed, verify.Verdict{Problem: err.Error()}, err
 	}
@@ -160,6 +164,40 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 		return exitTorn, v, err
 	}
 	return exitFailed, v, err
+}
+
+// readKept reads the files that an auditor has kept: of checkpoints, with a blank line after each, and of the
+// key that has signed them. It returns none where the former has no name.
+func readKept(file, keyFile string) (kept []inspect.Kept, err error) {
+	if file == "" {
+		return nil, nil
+	}
+	notes, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	// Without a file of it the key is the directory's own, and may have been changed with the directory.
+	var key ed25519.PublicKey // nil: the directory's own
+	if keyFile != "" {
+		text, err := os.ReadFile(keyFile)
+		if err != nil {
+			return nil, err
+		}
+		if key, err = checkpoint.ParsePublicKey(text); err != nil {
+			return nil, fmt.Errorf("the key %w", err)
+		}
+	}
+	list := bufio.NewScanner(bytes.NewReader(notes))
+	for list.Split(note.Split); list.Scan(); {
+		kept = append(kept, inspect.Kept{
+			Note: bytes.Clone(list.Bytes()),
+			Key:  key,
+		})
+	}
+	if kept == nil {
+		err = fmt.Errorf("%s holds no checkpoint", file)
+	}
+	return kept, err
 }
 
 // ticketCheck checks codes of tickets: of no directory, and without a network. It exits with 0 where all are

@@ -5,11 +5,12 @@ import (
 	"io"
 )
 
-// ErrReadOnly is the error of all that would change something in what [ReadOnly] returns.
+// ErrReadOnly is the error of each change through an FS that [ReadOnly] returns.
 var ErrReadOnly = errors.New("the directory is only read")
 
-// ReadOnly returns fsys without all that changes something, locks included, so that the receiver cannot
-// write.
+// ReadOnly returns an FS that reads fsys and refuses all changes, locks included. It is for a value that has
+// methods to read and to write, such as a store that is only looked at. A function that only reads takes a
+// readonly.FS.
 func ReadOnly(fsys FS) FS { return readOnly{fsys} }
 
 type readOnly struct{ FS }

@@ -1,22 +1,16 @@
 package verify
 
 import (
-	"bufio"
-	"bytes"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"waybill/server/frame/words"
 	"waybill/store/chain/observe"
-	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
-	"waybill/store/note"
 )
 
 // Verdict is what verify says of a directory, with -json as an object (decision verify.verdict).
@@ -232,39 +226,4 @@ func afterDamage(name string, d *journal.Damage) string {
 	}
 	return fmt.Sprintf("a backup can be served in its place, or what is before it saved: "+
 		"waybill repair -data %s -cut-at %d -reason TEXT OUT", name, d.Seq)
-}
-
-// ReadKept reads what an auditor has kept: a file of checkpoints, which follow each other with a blank
-// line after each, and the file of the key that they are signed with; none when the former has no name.
-func ReadKept(file, keyFile string) (kept []inspect.Kept, err error) {
-	if file == "" {
-		return nil, nil
-	}
-	notes, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	// Without it the key is the directory's own. An auditor has kept one: whoever has changed the directory
-	// may have changed its key too.
-	var key ed25519.PublicKey // nil: the directory's own
-	if keyFile != "" {
-		text, err := os.ReadFile(keyFile)
-		if err != nil {
-			return nil, err
-		}
-		if key, err = checkpoint.ParsePublicKey(text); err != nil {
-			return nil, fmt.Errorf("the key %w", err)
-		}
-	}
-	list := bufio.NewScanner(bytes.NewReader(notes))
-	for list.Split(note.Split); list.Scan(); {
-		kept = append(kept, inspect.Kept{
-			Note: bytes.Clone(list.Bytes()),
-			Key:  key,
-		})
-	}
-	if kept == nil {
-		err = fmt.Errorf("%s holds no checkpoint", file)
-	}
-	return kept, err
 }

@@ -1,6 +1,6 @@
-// Package verify checks a directory ([Directory]) and says what came of it ([Judge]): for whoever types, for
-// programs and for the desk, what is wrong, where, and what to do next. It only reads, beside a server that
-// may have the directory open.
+// Package verify checks a directory ([Directory]) and makes a verdict ([Judge]): what is wrong, where,
+// and what to do next. The verdict is for people, for programs and for the desk. The package only reads, as its
+// types ensure, and a server may have the directory open meanwhile.
 //
 //	v, err := verify.Judge(fsys, "waybill-data", verify.Beside{}, inspect.Expected{}, "")
 //	fmt.Println(v.Sound, v.Problem)
