@@ -1,5 +1,5 @@
-// Package verify checks a directory ([Directory]) and makes a verdict ([Judge]): what is wrong, where,
-// and what to do next. The verdict is for people, for programs and for the desk. The package only reads, as its
+// Package verify checks a directory ([Directory]) and makes a verdict ([Judge]): what is wrong, where, and
+// what to do next. The verdict is for people, for programs and for the desk. The package only reads, as its
 // types ensure, and a server may have the directory open meanwhile.
 //
 //	v, err := verify.Judge(fsys, "waybill-data", verify.Beside{}, inspect.Expected{}, "")
