@@ -125,12 +125,16 @@ func TestTheLogOfCheckpointsIsThinned(t *testing.T) {
 	put(t, st, add{N: 1})
 	closeStore(t, st)
 	one := d.files()["checkpoint"] + "\n"
-	// A log as a server leaves it that signs each 30 seconds for 60 days: its signatures are looked at by
-	// nobody here.
+	// A log as a server leaves it that signs for 60 days each two minutes, or, with -crashes, each 30 seconds.
+	// Nobody looks at its signatures here.
 	var log strings.Builder
-	const notes = 60 * 24 * 120
+	apart := 2 * time.Minute
+	if *crashes > 0 {
+		apart = 30 * time.Second
+	}
+	notes := int(60 * 24 * time.Hour / apart)
 	for n := range notes {
-		at := epoch.Add(time.Duration(n-notes) * 30 * time.Second).UTC().Format("2006-01-02T15:04:05.000Z")
+		at := epoch.Add(time.Duration(n-notes) * apart).UTC().Format("2006-01-02T15:04:05.000Z")
 		log.WriteString(timeOfNote.ReplaceAllString(one, " time "+at+"\n"))
 	}
 	all := d.files()
