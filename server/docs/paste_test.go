@@ -23,33 +23,48 @@ type paste struct {
 	shell  string
 	script strings.Builder
 	lines  []string // that were pasted, by the number of the check after them
+	// commands are those of each block that was added.
+	commands map[string][]string
 }
 
 // newPaste returns a paste into the shell that most have. Where it is not there, a plain one does, which does
 // not tell how the parts of a pipeline have ended.
 func newPaste() *paste {
+	p := &paste{shell: "sh", commands: map[string][]string{}}
 	if _, err := exec.LookPath("bash"); err == nil {
-		return &paste{shell: "bash"}
+		p.shell = "bash"
 	}
-	return &paste{shell: "sh"}
+	return p
 }
 
 // add pastes the commands of a block.
 func (p *paste) add(t *testing.T, block string) {
+	t.Helper()
+	if _, ok := p.commands[block]; !ok {
+		p.commands[block] = p.divide(t, block)
+	}
+	for _, command := range p.commands[block] {
+		p.lines = append(p.lines, command)
+		p.script.WriteString(command + p.check(len(p.lines)-1))
+	}
+}
+
+// divide returns the commands of a block. The shell says where one is whole.
+func (p *paste) divide(t *testing.T, block string) (commands []string) {
 	t.Helper()
 	command := ""
 	for line := range strings.Lines(block) {
 		command += line
 		whole := !strings.HasSuffix(line, "\\\n") && exec.Command(p.shell, "-nc", command).Run() == nil
 		if whole && strings.TrimSpace(command) != "" {
-			p.lines = append(p.lines, command)
-			p.script.WriteString(command + p.check(len(p.lines)-1))
+			commands = append(commands, command)
 			command = ""
 		}
 	}
 	if strings.TrimSpace(command) != "" {
 		t.Errorf("this is no whole command:\n%s", command)
 	}
+	return commands
 }
 
 // check returns the line after a command that says how it ended, unless that was well.
@@ -131,9 +146,9 @@ func pageBlocks(t *testing.T, text string) (blocks []string) {
 	return blocks
 }
 
-// pastePages pastes the commands of the pages in one shell, then each block again, then all of it again, in a
-// copy of what they need.
-func pastePages(t *testing.T, blocks []string, bin, dir string) pasted {
+// pastePages pastes the commands of the pages in one shell, then each block again, then those of some pages
+// once more from the first on, with another server, in a copy of what they need.
+func pastePages(t *testing.T, blocks, more []string, bin, dir string) pasted {
 	t.Helper()
 	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")); err != nil {
 		t.Fatal(err)
@@ -149,7 +164,7 @@ func pastePages(t *testing.T, blocks []string, bin, dir string) pasted {
 	p.add(t, ". \"$WAYBILL_DATA.sh\"\n") // what the server has printed
 	all(blocks[1:])
 	p.add(t, "echo once more\n")
-	all(blocks)
+	all(more)
 	p.add(t, "kill $SERVER\nwait $SERVER\necho DATA=$WAYBILL_DATA\n")
 	done, err := p.run(dir, "TMPDIR="+dir)
 	if err != nil {
