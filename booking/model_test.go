@@ -13,7 +13,7 @@ import (
 	"waybill/schedule"
 )
 
-var histories = flag.Int("histories", 400, "how many random histories TestNoSeatIsSoldTwice plays")
+var histories = flag.Int("histories", 150, "how many random histories TestNoSeatIsSoldTwice plays; .ci/run plays 400")
 
 // A random history of two runs: sales, groups, lapses, revivals, payments, questions to a provider,
 // cancellations, tickets that move to another booking, and imports that change stops, their order, buses and

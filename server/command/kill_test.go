@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"waybill/server/lab/rig"
 )
 
 // process is the binary, serving; it can be killed.
@@ -111,11 +113,13 @@ func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
 	for range 4 {
 		wg.Go(func() {
 			for {
-				status, body := p.call("POST", "/v2/reports/company/orders",
-					`{"startDate":"2026-01-01T00:00:00Z","endDate":"2026-12-31T00:00:00Z"}`)
-				if status == http.StatusTooManyRequests {
-					continue // as many as may be are still to be written
-				}
+				var status int
+				var body string
+				rig.Eventually(t, "one of the reports that may wait is written", func() bool {
+					status, body = p.call("POST", "/v2/reports/company/orders",
+						`{"startDate":"2026-01-01T00:00:00Z","endDate":"2026-12-31T00:00:00Z"}`)
+					return status != http.StatusTooManyRequests
+				})
 				if status != http.StatusAccepted {
 					return
 				}
@@ -154,20 +158,15 @@ func TestKilledServersLoseNoReport(t *testing.T) {
 	}
 	p := startProcess(t, bin, dir)
 	files := map[string][]byte{}
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		journal, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
-		if err != nil {
+	var journal []byte
+	rig.Eventually(t, "each report that was ordered is completed", func() (is bool) {
+		var err error
+		if journal, err = os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl")); err != nil {
 			t.Fatal(err)
 		}
 		n := bytes.Count(journal, []byte(`"type":"report.ordered"`))
-		if bytes.Count(journal, []byte(`"type":"report.completed"`)) == n || time.Now().After(deadline) {
-			break
-		}
-	}
-	journal, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+		return bytes.Count(journal, []byte(`"type":"report.completed"`)) == n
+	})
 	for _, id := range ordered {
 		lines := regexp.MustCompile(`"report.completed","data":{"report":"`+id+
 			`","rows":\d+,"sha256":"(\w+)"}`).FindAllSubmatch(journal, -1)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"waybill/server/lab/rig"
 	"waybill/server/operate/door"
 )
 
@@ -42,8 +43,13 @@ func TestTheCookieIsGoodForItsOwnUserOnly(t *testing.T) {
 }
 
 // Who calls is asked as the connection comes, and kept for it. The kernel says that a closed connection is
-// root's, and it does not list one that was reset: whoever leaves at once would be taken for the operator.
+// root's, and it does not list one that was reset: whoever leaves at once would be taken for the operator. It
+// is tried three times in each way, and with -long ten times.
 func TestAPeerThatLeavesIsNotTakenForTheOperator(t *testing.T) {
+	times := 3
+	if *rig.Long {
+		times = 10
+	}
 	users := []int{os.Getuid()}
 	if os.Getuid() == 0 {
 		users = append(users, nobody)
@@ -54,7 +60,7 @@ func TestAPeerThatLeavesIsNotTakenForTheOperator(t *testing.T) {
 				// The operator may leave once it was found out who has called.
 				may := uid == os.Getuid() && when == "after it was asked"
 				t.Run(fmt.Sprint(uid, " ", how, " ", when), func(t *testing.T) {
-					for range 10 {
+					for range times {
 						status := visit(t, uid, how == "reset", when == "before it is asked")
 						// 0: not even the request was read. Inside nobody may wait for the answer any more.
 						if !may && status != 0 && status != http.StatusForbidden {
