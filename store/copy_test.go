@@ -162,9 +162,9 @@ func TestRepair(t *testing.T) {
 	}
 	to := newDisk()
 	out := within{to, "b"}
-	lost, err := repair(config(diskOf(spoilt)), out, copies.Cut{At: 6, Reason: `one "bit"`})
-	if err != nil || lost != 0 {
-		t.Fatalf("%d lines that were not damaged, %v", lost, err)
+	loss, err := repair(config(diskOf(spoilt)), out, copies.Cut{At: 6, Reason: `one "bit"`})
+	if err != nil || loss.Lines != 0 {
+		t.Fatalf("%d lines that were not damaged, %v", loss.Lines, err)
 	}
 	text := strings.Join(journalLines(under(to, "b/")), "")
 	if want := `"type":"repaired","data":{"reason":"one \"bit\""}}`; !strings.Contains(text, want) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -114,6 +115,49 @@ func TestErase(t *testing.T) {
 		if !errors.As(err, new(*journal.Damage)) ||
 			!strings.Contains(err.Error(), "no line says that it was erased") {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestRepairAfterErase: a journal can be cut where it is damaged, also where the line that has erased a name
+// stands after the damage, or is damaged itself.
+func TestRepairAfterErase(t *testing.T) {
+	d := newDisk()
+	st := open(t, config(d))
+	put(t, st, add{N: 1, Name: "Ida"}, add{N: 2}, add{N: 3})
+	if err := erase(st, 2); err != nil {
+		t.Fatal(err)
+	}
+	put(t, st, add{N: 4})
+	closeStore(t, st)
+	all := d.files()
+	for _, c := range []struct {
+		what     string
+		line     int
+		old, new string
+		missing  []uint64
+	}{
+		{"a line before it", 4, `"type"`, `"tipe"`, nil},
+		{"what it has besides", 5, `"hash":"`, `"hash":"0`, []uint64{2}},
+		{"its name", 5, `"type"`, `"tipe"`, []uint64{2}},
+		{"its time", 5, `"time":"2026`, `"time":"2025`, []uint64{2}},
+		{"its number that was durable", 5, `"synced":4`, `"synced":3`, nil},
+	} {
+		spoilt := edit(t, all, c.line, c.old, c.new)
+		_, _, err := check(config(diskOf(spoilt)), false)
+		wrong, ok := errors.AsType[*journal.Damage](err)
+		if !ok {
+			t.Fatalf("%s is damaged: %v", c.what, err)
+		}
+		out := within{newDisk(), "b"}
+		loss, err := repair(config(diskOf(spoilt)), out, copies.Cut{At: wrong.Seq, Reason: "x"})
+		if err != nil || !slices.Equal(loss.Missing, c.missing) {
+			t.Errorf("%s is damaged: missing %v, want %v; %v", c.what, loss.Missing, c.missing, err)
+			continue
+		}
+		_, end, err := check(config(out), false)
+		if err != nil || end.items[0].Name != "" {
+			t.Errorf("%s is damaged, repaired: %+v, %v", c.what, end, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -245,9 +246,9 @@ func TestARepairThatWouldLoseGoodLinesIsRefused(t *testing.T) {
 		t.Fatalf("%v; made %v", err, to.files())
 	}
 	cut.Force = true
-	lost, err := repair(config(diskOf(all)), within{to, "b"}, cut)
-	if err != nil || lost != lines-2 {
-		t.Fatalf("forced: %d lines lost, %v", lost, err)
+	loss, err := repair(config(diskOf(all)), within{to, "b"}, cut)
+	if err != nil || loss.Lines != lines-2 {
+		t.Fatalf("forced: %d lines lost, %v", loss.Lines, err)
 	}
 	want := fmt.Sprintf(`"type":"repaired","data":{"reason":"x","forced":%d}}`, lines-2)
 	if text := strings.Join(journalLines(under(to, "b/")), ""); !strings.Contains(text, want) {
@@ -316,22 +317,32 @@ func TestWhatARepairMakesIsACopy(t *testing.T) {
 	}
 }
 
-// A repair does not call a personal part erased that somebody has taken away: only lines that are cut can
-// have said so. What was taken away is damage, at which the journal can be cut.
+// A repair does not call a personal part erased that somebody has taken away. Where all lines that are cut
+// can be read, none of them has said so: that is damage, at which the journal can be cut. Where they cannot,
+// the repair says that the part is missing.
 func TestARepairExcusesNoNameThatWasTakenAway(t *testing.T) {
-	all := history(t, add{N: 1, Name: "Ida"}, add{N: 2}, add{N: 3})
+	const part = `"erased":"2026-11-20T09:00:00.000Z"}}` + "\n"
+	all := history(t, add{N: 1, Name: "Ida"}, add{N: 2}, add{N: 3, Name: "Ivo"})
 	last := len(journalLines(all))
-	_, personal, _ := strings.Cut(journalLines(all)[1], `,"personal":{`)
-	taken := edit(t, all, 2, personal, `"erased":"2026-11-20T09:00:00.000Z"}}`+"\n")
-	spoilt := edit(t, taken, last, `"type"`, `"tipe"`)
-	for at, files := range map[int]map[string]string{last: spoilt, 3: taken} {
+	take := func(from map[string]string, line int) map[string]string {
+		_, personal, _ := strings.Cut(journalLines(from)[line-1], `,"personal":{`)
+		return edit(t, from, line, personal, part)
+	}
+	taken := take(all, 2)
+	for what, files := range map[string]map[string]string{"a name": taken, "another too": take(taken, 4)} {
 		to := newDisk()
-		cut := copies.Cut{At: uint64(at), Reason: "x", Force: true}
-		_, err := repair(config(diskOf(files)), to, cut)
+		_, err := repair(config(diskOf(files)), to, copies.Cut{At: 3, Reason: "x", Force: true})
 		wrong, ok := errors.AsType[*journal.Damage](err)
 		if !ok || wrong.Seq != 2 || len(to.files()) > 0 {
-			t.Errorf("cut at %d: %v", at, err)
+			t.Errorf("%s was taken away: %v", what, err)
 		}
+	}
+	to := newDisk()
+	spoilt := edit(t, taken, last, `"type"`, `"tipe"`)
+	loss, err := repair(config(diskOf(spoilt)), to, copies.Cut{At: uint64(last), Reason: "x"})
+	said := `"erased":{"2":"2026-11-20T09:00:00.000Z"},"missing":[2]}}`
+	if err != nil || !slices.Equal(loss.Missing, []uint64{2}) || len(hold(to.files(), said)) == 0 {
+		t.Errorf("cut where a line cannot be read: %v, %v", loss, err)
 	}
 	if _, err := repair(config(diskOf(taken)), newDisk(), copies.Cut{At: 2, Reason: "x"}); err != nil {
 		t.Errorf("cut at what was taken away: %v", err)

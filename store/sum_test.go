@@ -285,7 +285,7 @@ func verifyWith(cfg sumConfig, live bool, expected inspect.Expected, check repla
 }
 
 // repair repairs the directory of a configuration.
-func repair(cfg sumConfig, to durable.FS, cut copies.Cut) (lost uint64, err error) {
+func repair(cfg sumConfig, to durable.FS, cut copies.Cut) (copies.Loss, error) {
 	return copies.Repair(cfg.FS, to, &cfg.Model, cfg.Now, cut)
 }
 

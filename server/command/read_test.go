@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -205,5 +206,44 @@ func TestRepair(t *testing.T) {
 		"verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
 	if content(t, journal) != strings.Join(lines, "") {
 		t.Error("the repair changed the damaged journal")
+	}
+}
+
+// Decision copies.missing: the command that verify advises works where somebody was forgotten after the
+// damage, also where the line that says so is the damaged one.
+func TestRepairAfterForget(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := serve(t, "-data", dir)
+	s.book(t)
+	_, booked := s.get(t, "/v2/bookings", s.key)
+	s.book(t)
+	id := regexp.MustCompile(`"id":"([^"]{22})"`).FindStringSubmatch(booked)[1]
+	want(t, 0, "^erased: ", "forget", "-data", dir, "-booking", id, "-reason", "asked")
+	s.stop()
+	files, err := filepath.Glob(filepath.Join(dir, "journal", "*"))
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for _, c := range []struct{ file, kind, says string }{
+		{files[0], "booking.created", `line \d+ says what was cut\n$`},
+		{files[1], "personal.erased", `were erased: 1, which line \d+ names\n$`},
+	} {
+		whole := content(t, c.file)
+		at := strings.LastIndex(whole, `"type":"`+c.kind)
+		spoilt := whole[:at] + `"tipe` + whole[at+len(`"type`):]
+		if err := os.WriteFile(c.file, []byte(spoilt), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, advice := run(t, nil, "verify", "-data", dir)
+		seq := regexp.MustCompile(`-cut-at (\d+)`).FindStringSubmatch(advice)
+		if seq == nil {
+			t.Fatal("verify advises no repair: ", advice)
+		}
+		out := filepath.Join(t.TempDir(), "good")
+		want(t, 0, c.says, "repair", "-data", dir, "-cut-at", seq[1], "-reason", "x", out)
+		want(t, 0, "^sound: ", "verify", "-data", out)
+		if err := os.WriteFile(c.file, []byte(whole), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

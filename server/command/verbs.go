@@ -163,7 +163,7 @@ func (c *call) repair() (int, error) {
 		Force:  c.get("force").(bool),
 	}
 	return c.write(func(out durable.Dir) (string, error) {
-		rep, lost, err := backup.Repair(c.fsys, out, cut)
+		rep, loss, err := backup.Repair(c.fsys, out, cut)
 		if errors.As(err, new(*copies.UndamagedError)) {
 			return "", fmt.Errorf("%w; -force cuts all the same", err)
 		}
@@ -172,8 +172,12 @@ func (c *call) repair() (int, error) {
 			good = "is good"
 		}
 		said := fmt.Sprintf("%s and has the lines before %d; line %d says what was cut", good, cutAt, rep.Head.Seq)
-		if lost > 0 {
-			said += fmt.Sprintf(", among them %s that were not damaged", words.Counted(lost, "line"))
+		if loss.Lines > 0 {
+			said += fmt.Sprintf(", among them %s that were not damaged", words.Counted(loss.Lines, "line"))
+		}
+		if n := len(loss.Missing); n > 0 {
+			said += fmt.Sprintf("; personal parts that are missing, and no line that can be read says that they "+
+				"were erased: %d, which line %d names", n, rep.Head.Seq)
 		}
 		return said, err
 	})

@@ -3,7 +3,7 @@
 // open directory by it, too.
 //
 //	err := copies.Backup(from, to, true, "keys")
-//	lost, err := copies.Repair(from, to, &model, now, copies.Cut{At: 48213, Reason: "a disk failed"})
+//	loss, err := copies.Repair(from, to, &model, now, copies.Cut{At: 48213, Reason: "a disk failed"})
 //
 // A copy has no key to sign with. It is another directory, and its first start gives it a name and a key of
 // its own.

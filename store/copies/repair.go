@@ -1,8 +1,10 @@
 package copies
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -33,37 +35,48 @@ func (e *UndamagedError) Error() string {
 	return fmt.Sprintf("no line from %d on is damaged: to cut there would lose %d good lines", e.At, e.Lines)
 }
 
+// Loss is what a repair could not keep.
+type Loss struct {
+	Lines uint64 // that were cut, and were not damaged
+	// Missing has the lines that are kept without their personal parts, where no line that can be read says
+	// that these were erased.
+	Missing []uint64
+}
+
 // Repair copies the lines before a cut, which must be good, into a new directory. A line of the type repaired
 // says why it was cut, and by whom. Checkpoints of lines that are cut are left out: nothing excuses them, and
-// an auditor who has kept one sees that the copy is another history. It returns how many undamaged lines were
-// cut. Its error is also *UndamagedError. now is the clock.
+// an auditor who has kept one sees that the copy is another history. Its error is also *UndamagedError. now
+// is the clock.
 func Repair[S, E any](from readonly.FS, to durable.FS, model *replay.Model[S, E], now func(S) time.Time,
-	cut Cut, dirs ...string) (lost uint64, err error) {
+	cut Cut, dirs ...string) (loss Loss, err error) {
 	if cut.At < 2 {
-		return 0, errors.New("the first line cannot be cut")
+		return loss, errors.New("the first line cannot be cut")
 	}
 	k := kept{fsys: from, erasures: observe.NewErasures()}
 	r := replay.New(model, model.New(), nil)
 	if err := k.read(cut.At, &r.Visits); err != nil {
-		return 0, err
+		return loss, err
 	}
 	rest, err := k.rest()
 	if err != nil {
-		return 0, err
+		return loss, err
 	}
 	if !rest.damaged && !cut.Force {
-		return 0, &UndamagedError{cut.At, rest.lines}
+		return loss, &UndamagedError{cut.At, rest.lines}
 	}
-	lost = rest.lines
+	erased, missing := k.erasures.ErasedBy(rest.erasures)
+	if len(missing) > 0 && !rest.unread {
+		return loss, notGood(k.erasures.NobodyErased(missing[0]))
+	}
+	loss = Loss{Lines: rest.lines, Missing: missing}
 	said := journal.Repaired{
-		Reason: cut.Reason,
-		By:     cut.By,
-	}
-	if said.Erased, err = k.erasures.ErasedBy(rest.erasures); err != nil {
-		return 0, notGood(err)
+		Reason:  cut.Reason,
+		Erased:  erased,
+		Missing: missing,
+		By:      cut.By,
 	}
 	if cut.Force {
-		said.Forced = lost
+		said.Forced = loss.Lines
 	}
 	last := k.end.Head
 	at := slices.MaxFunc([]time.Time{last.Time, now(r.State).UTC().Truncate(time.Millisecond)},
@@ -74,7 +87,7 @@ func Repair[S, E any](from readonly.FS, to durable.FS, model *replay.Model[S, E]
 		Type:   journal.KindRepaired,
 		Data:   journal.Data(said),
 	}
-	return lost, k.copy(to, line.AppendTo(nil, last.Hash), dirs)
+	return loss, k.copy(to, line.AppendTo(nil, last.Hash), dirs)
 }
 
 // notGood is the error of lines that a repair is to keep.
@@ -134,8 +147,9 @@ func (until) End(*chain.End) error { return nil }
 
 // rest is the journal after the lines that are kept.
 type rest struct {
-	lines    uint64 // lines that follow from each other
-	damaged  bool   // after these a line is damaged or missing
+	lines    uint64 // that follow from each other
+	unread   bool   // a line after these is damaged, or missing
+	damaged  bool   // that, or a personal part is gone
 	erasures *observe.Erasures
 }
 
@@ -156,15 +170,39 @@ func (k *kept) rest() (x rest, err error) {
 		after,
 	)
 	x.lines = max(end.Head.Seq, last) - last
-	if errors.As(err, new(*journal.Damage)) {
-		x.damaged = true
-		return x, nil
+	wrong := errors.As(err, new(*journal.Damage))
+	if err != nil && !wrong {
+		return x, err
 	}
-	x.damaged = end.Torn != nil || k.notes.HasBeyond(end.Head.Seq)
+	x.unread = wrong || end.Torn != nil || k.notes.HasBeyond(end.Head.Seq)
+	x.damaged = x.unread
 	for seq := range x.erasures.Unnamed() {
 		x.damaged = x.damaged || seq > last
 	}
+	if x.unread {
+		err = k.readLoose(x.erasures)
+	}
 	return x, err
+}
+
+// readLoose shows erasures each line after those that are kept that can be read by itself, also where the
+// line before it cannot: what such a line has erased is gone.
+func (k *kept) readLoose(erasures *observe.Erasures) error {
+	firsts, err := journal.Numbers(k.fsys, "journal")
+	for _, first := range firsts {
+		name := "journal/" + journal.Name(first)
+		err = errors.Join(err, readonly.Read(k.fsys, name, func(f *io.SectionReader) error {
+			lines := journal.Scan(f)
+			for lines.Scan() {
+				l, bad := chain.Strict(bytes.TrimSuffix(lines.Bytes(), journal.Newline))
+				if bad == nil && l.Seq > k.end.Head.Seq {
+					_ = erasures.Line(journal.Place{File: name}, &l) // what it says may be no list
+				}
+			}
+			return lines.Err()
+		}))
+	}
+	return err
 }
 
 // copy copies the lines that are kept, with more after them, and the notes of these lines. The hashes of the

@@ -56,7 +56,9 @@ type Repaired struct {
 	Forced uint64 `json:"forced,omitempty"` // undamaged lines that were cut, where that was asked for
 	// Erased has the lines whose personal parts were erased by lines that were cut off, with the times.
 	Erased map[uint64]string `json:"erased,omitempty"`
-	By     any               `json:"by,omitempty"` // who repaired, in the form of the program that did
+	// Missing has those of them, rising, of which no line that could be read said so.
+	Missing []uint64 `json:"missing,omitempty"`
+	By      any      `json:"by,omitempty"` // who did it, in the form of the program that repairs
 }
 
 // Data returns the data of a line of the store's own.

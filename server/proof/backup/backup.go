@@ -158,18 +158,18 @@ func removeAll(to durable.FS, dir string) error {
 
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
 // (decision copies.checked).
-func Repair(fsys readonly.FS, to durable.FS, cut copies.Cut) (rep verify.Report, lost uint64, err error) {
+func Repair(fsys readonly.FS, to durable.FS, cut copies.Cut) (verify.Report, copies.Loss, error) {
 	if err := mustBeEmpty(to); err != nil {
-		return verify.Report{}, 0, err
+		return verify.Report{}, copies.Loss{}, err
 	}
 	model := ledger.NewCodec().Model()
 	now := func(k *ledger.Keeper) time.Time {
 		return k.Clock().At(time.Now())
 	}
-	lost, err = copies.Repair(fsys, to, &model, now, cut, ledger.CopiedDirs...)
+	loss, err := copies.Repair(fsys, to, &model, now, cut, ledger.CopiedDirs...)
 	if err != nil {
-		return verify.Report{}, 0, errors.Join(err, empty(to))
+		return verify.Report{}, loss, errors.Join(err, empty(to))
 	}
-	rep, _, err = verify.Copy(to)
-	return rep, lost, err
+	rep, _, err := verify.Copy(to)
+	return rep, loss, err
 }

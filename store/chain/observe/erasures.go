@@ -72,7 +72,7 @@ func (x *Erasures) Unexplained(fsys readonly.FS, end journal.Head) error {
 		}
 	}
 	for _, seq := range slices.Sorted(maps.Keys(x.Unnamed())) {
-		return x.nobodyErased(seq)
+		return x.NobodyErased(seq)
 	}
 	return nil
 }
@@ -93,23 +93,22 @@ func (x *Erasures) readLater(fsys readonly.FS, after journal.Head) error {
 	return nil
 }
 
-// nobodyErased is the error of a line whose personal part is gone and which no line names.
-func (x *Erasures) nobodyErased(seq uint64) *journal.Damage {
+// NobodyErased is the error of a line whose personal part is gone without a line that says so.
+func (x *Erasures) NobodyErased(seq uint64) *journal.Damage {
 	return journal.DamageAt(x.gone[seq].Place, seq,
 		"has no personal part, and no line says that it was erased then")
 }
 
 // ErasedBy returns the lines that x has seen without their personal parts and that no line in x names, with
-// the times of the erasures. A line in later must name each of them, or else it is an error: nothing proves
-// that the part was erased.
-func (x *Erasures) ErasedBy(later *Erasures) (map[uint64]string, error) {
-	erased := x.Unnamed()
+// the times of the erasures. missing has those of them, rising, that no line in later names either.
+func (x *Erasures) ErasedBy(later *Erasures) (erased map[uint64]string, missing []uint64) {
+	erased = x.Unnamed()
 	for _, seq := range slices.Sorted(maps.Keys(erased)) {
 		if !slices.Contains(later.named[seq], erased[seq]) {
-			return nil, x.nobodyErased(seq)
+			missing = append(missing, seq)
 		}
 	}
-	return erased, nil
+	return erased, missing
 }
 
 // Unerased returns the lines that are named as erased and still have their personal parts, rising.

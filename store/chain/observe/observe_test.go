@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,8 +123,11 @@ func TestErasures(t *testing.T) {
 		Erased: map[uint64]string{4: when, 5: "1970-01-01T00:00:00.008Z"},
 	}
 	says(t, "a repair", show(later, line(10, journal.KindRepaired, repaired)), "")
-	_, err := x.ErasedBy(later)
-	says(t, "a line that nobody has erased at that time", err, "seq 5: has no personal part")
+	erased, missing := x.ErasedBy(later)
+	if len(erased) != 2 || !slices.Equal(missing, []uint64{5}) {
+		t.Errorf("erased: %v, of which nobody has erased %v at that time, want 5", erased, missing)
+	}
+	says(t, "a line that nobody has erased", x.NobodyErased(5), "seq 5: has no personal part")
 }
 
 // A repair that cannot be read is damage; so is a journal that ends before the line of a snapshot.
