@@ -18,6 +18,7 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/machines/standby"
+	"waybill/server/machines/tail"
 	"waybill/store/durable"
 	"waybill/store/live"
 )
@@ -156,5 +157,36 @@ func TestTailForADatabaseTellsWhatIsImplied(t *testing.T) {
 		if err != nil || strings.TrimSpace(string(got)) != want {
 			t.Errorf("%s: %s, want %s: %v", query, got, want, err)
 		}
+	}
+}
+
+// selling is a reader of a tail. While it reads, a server goes on to sell: a seat for each line.
+type selling struct {
+	t     *testing.T
+	s     *server.Server
+	key   string
+	lines int
+}
+
+// Write sells a seat, and has had enough after twenty lines.
+func (x *selling) Write(line []byte) (int, error) {
+	if x.lines++; x.lines > 20 {
+		return 0, errors.New("it does not end")
+	}
+	offer := rig.Offer(x.t, x.s, x.key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	rig.Call(x.t, x.s, x.key, "POST", "/v2/bookings", rig.BookingBody(offer, 1))
+	return len(line), nil
+}
+
+// Decision tail.lines: a tail that does not follow ends with the line that was the last when it began.
+func TestATailEndsWhileAServerSells(t *testing.T) {
+	dir := t.TempDir()
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: func() time.Time { return rig.Start }})
+	rig.NewBookingID(t, s, key)
+	want := strings.Count(rig.JournalText(t, dir), "\n")
+	reader := &selling{t: t, s: s, key: key}
+	err := tail.Write(durable.Dir(dir), func() bool { return true }, tail.Options{Format: "json"}, reader)
+	if err != nil || reader.lines != want {
+		t.Errorf("%d lines, of %d that were there when it began: %v", reader.lines, want, err)
 	}
 }

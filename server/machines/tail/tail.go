@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"time"
 
@@ -33,7 +34,8 @@ var Formats = []string{"json", "copy", "sql"}
 
 // Write writes lines of a journal that may be in use, each held against its neighbours, once it is known to
 // be on the disk: a later line says so, or a checkpoint, or a snapshot. What a reader has got, no power cut
-// takes from the writer. live reports whether a server has the directory open.
+// takes from the writer. It ends after the line that was the last when it began, unless it follows. live
+// reports whether a server has the directory open.
 //
 // The formats: json is the lines as they are; copy is the lines and the files that a copy needs; sql is
 // statements for the tables of an export.
@@ -43,6 +45,14 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 		lines: seek.NewLines(fsys),
 		next:  1,
 		from:  max(o.From, 1),
+		until: math.MaxUint64,
+	}
+	if o.Follow == nil {
+		last, err := t.lines.Last()
+		if err != nil {
+			return err
+		}
+		t.until = last
 	}
 	switch o.Format {
 	case "json":
@@ -65,6 +75,7 @@ type tail struct {
 	lines   *seek.Lines
 	to      sink
 	from    uint64          // the first line to be written
+	until   uint64          // the last line to be written
 	next    uint64          // to be read
 	proven  uint64          // the last line that is known to be on the disk
 	waiting []*journal.Line // that were read, and are not
@@ -84,7 +95,7 @@ const (
 	tailWait  = 3 * time.Second       // for a running server to sign what it has written
 )
 
-// run writes what is there, and then what comes.
+// run writes what is there. To follow is to write what comes, too.
 func (t *tail) run(live func() bool, follow <-chan struct{}) error {
 	if err := t.checkFrom(); err != nil {
 		return err
@@ -94,10 +105,11 @@ func (t *tail) run(live func() bool, follow <-chan struct{}) error {
 		if err == nil {
 			err = t.write()
 		}
-		if err == nil && !grown {
+		done := t.next > t.until && len(t.waiting) == 0
+		if err == nil && (done || !grown) {
 			err = t.to.Pause()
 		}
-		if err != nil {
+		if err != nil || done {
 			return err
 		}
 		if grown {
@@ -139,7 +151,9 @@ func (t *tail) read() (grown bool, err error) {
 		grown = true
 		t.next = l.Seq + 1
 		t.proven = max(t.proven, l.Synced)
-		t.waiting = append(t.waiting, l)
+		if l.Seq <= t.until {
+			t.waiting = append(t.waiting, l)
+		}
 		return nil
 	})
 	if errors.Is(err, seek.ErrNoLine) {
@@ -197,7 +211,7 @@ func (t *tail) end() error {
 		return nil
 	}
 	return fmt.Errorf("nothing shows that the lines from %d to %d are on the disk: no server has the directory "+
-		"open, and it was not closed; the next start says", t.waiting[0].Seq, t.next-1)
+		"open, and it was not closed; the next start says", t.waiting[0].Seq, t.waiting[len(t.waiting)-1].Seq)
 }
 
 // plain writes the lines as they are.

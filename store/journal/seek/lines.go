@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"sync"
 
@@ -59,6 +60,27 @@ func (x *Lines) Read(seqs []uint64, visit func(*journal.Line) error) error {
 		seqs = seqs[n:]
 	}
 	return err
+}
+
+// Last returns the number of the last whole line, 0 where there is none.
+func (x *Lines) Last() (seq uint64, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	firsts, err := journal.Numbers(x.fsys, "journal")
+	if err != nil || len(firsts) == 0 {
+		return 0, err
+	}
+	first := firsts[len(firsts)-1]
+	seq = first - 1
+	err = readonly.Read(x.fsys, "journal/"+journal.Name(first), func(f *io.SectionReader) error {
+		ends, err := x.index(f, first, math.MaxInt)
+		seq += uint64(len(ends))
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) { // it was begun and taken back: the disk is full
+		err = nil
+	}
+	return seq, err
 }
 
 // ErrNoLine is returned for a line that the journal does not have, or not yet.
