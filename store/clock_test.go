@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -153,5 +154,67 @@ func TestCreated(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeStore(t, st)
+	}
+}
+
+// Decision unsigned.span: lines that are not signed accuse somebody where they were written over more than a
+// killed server leaves so. The time until a start does not count, nor that by which a clock was set.
+func TestUnsignedLinesOfAServerThatWasKilled(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		do   func(*testing.T, sumConfig, *clock) *sumStore
+		want string // in the log
+	}{
+		{"a start", func(t *testing.T, cfg sumConfig, _ *clock) *sumStore {
+			return open(t, cfg)
+		}, ""},
+		{"two starts", func(t *testing.T, cfg sumConfig, clock *clock) *sumStore {
+			closeStore(t, open(t, cfg))
+			clock.add(time.Hour)
+			return open(t, cfg)
+		}, ""},
+		{"a clock that was set", func(t *testing.T, cfg sumConfig, clock *clock) *sumStore {
+			st := open(t, cfg)
+			put(t, st, add{N: 2})
+			clock.add(time.Hour)
+			if err := st.SetClock(clock.now(nil), add{N: 3, Text: "clock"}); err != nil {
+				t.Fatal(err)
+			}
+			clock.add(5 * time.Second)
+			put(t, st, add{N: 4}, add{N: 5, Text: "clock"})
+			clock.add(time.Hour)
+			put(t, st, add{N: 6})
+			return st
+		}, ""},
+		{"lines of some seconds", func(t *testing.T, cfg sumConfig, clock *clock) *sumStore {
+			st := open(t, cfg)
+			clock.add(5001 * time.Millisecond)
+			put(t, st, add{N: 2})
+			return st
+		}, `lines=2 span=5.001s`},
+	} {
+		clock := newClock()
+		d := newDisk()
+		cfg := clockConfig(d, clock)
+		st := open(t, cfg)
+		put(t, st, add{N: 1})
+		closeStore(t, st)
+		signed := d.files()
+		clock.add(time.Hour)
+		killed := c.do(t, cfg, clock)
+		left := withoutSnapshots(d.files())
+		closeStore(t, killed)
+		for _, name := range []string{"checkpoint", "checkpoints.log"} {
+			left[name] = signed[name]
+		}
+		log := new(logBook)
+		cfg.FS = diskOf(left)
+		cfg.Log = slog.New(slog.NewTextHandler(log, nil))
+		closeStore(t, open(t, cfg))
+		const accuses = "taken checkpoints away"
+		said := log.String()
+		if strings.Contains(said, accuses) != (c.want != "") || !strings.Contains(said, c.want) {
+			t.Errorf("%s, killed before it was signed: %s", c.what, said)
+		}
 	}
 }

@@ -341,12 +341,10 @@ func (x *start[S, E]) warn() {
 	if err := x.notes.Foreign(); err != nil {
 		log.Warn("not all checkpoints can be used", "err", err)
 	}
-	newest := x.notes.Newest()
-	gap := last.Time.Sub(newest.Time)
-	if newest.Seq > 0 && gap > signedWithin {
-		log.Warn("no checkpoint vouches for the last lines, which a server signs within a second: "+
-			"somebody may have taken checkpoints away",
-			"lines", last.Seq-x.notes.Vouched(last.Seq), "span", gap)
+	if span := x.notes.Unvouched(); x.notes.Count() > 0 && span > signedWithin {
+		log.Warn("no checkpoint vouches for the last lines: a server that was killed leaves the lines of a "+
+			"second so, or somebody has taken checkpoints away",
+			"lines", last.Seq-x.notes.Vouched(last.Seq), "span", span.String())
 	}
 	if !x.signed && last.Seq > 0 {
 		log.Warn("not signed: no checkpoint vouches for the lines that are there; "+

@@ -39,7 +39,7 @@ type Report struct {
 	// has signed the journal.
 	Checkpoints int
 	Vouched     uint64              // the last line that a checkpoint vouches for
-	Unvouched   time.Time           // of the first line after that; zero where there is none
+	Unvouched   time.Duration       // how long the lines after that were in the writing
 	Copy        bool                // there is no key: nothing signs here until it is served
 	Unkept      []string            // earlier names of the directory, whose checkpoints are not there
 	Older       *observe.Older      // the file checkpoint is older than the log; nil where it is not
@@ -197,7 +197,7 @@ func (x *verification) report() Report {
 		Files:       x.end.Files,
 		Checkpoints: x.notes.Count(),
 		Vouched:     x.notes.Vouched(x.end.Head.Seq),
-		Unvouched:   x.notes.UnvouchedFrom(),
+		Unvouched:   x.notes.Unvouched(),
 		Copy:        x.isCopy(),
 		Unkept:      x.notes.Unkept(),
 		Older:       x.notes.Older(),

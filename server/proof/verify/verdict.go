@@ -196,7 +196,7 @@ const signedSoon = time.Minute
 // server that is running, and in a copy, nothing.
 func unvouched(n uint64, rep *Report, live bool) string {
 	last := words.Counted(n, "line")
-	if live && rep.Head.Time.Sub(rep.Unvouched) <= signedSoon {
+	if live && rep.Unvouched <= signedSoon {
 		return fmt.Sprintf("not signed yet: the server is running; the newest checkpoint is of line %d, %s ago",
 			rep.Vouched, last)
 	}

@@ -25,7 +25,7 @@ func TestUnsignedLinesOfTheLastMinute(t *testing.T) {
 		rep := Report{Report: inspect.Report{
 			Head:      journal.Head{Stamp: journal.Stamp{Seq: 7, Time: now}},
 			Vouched:   5,
-			Unvouched: now.Add(-c.age),
+			Unvouched: c.age,
 		}}
 		if said := unvouched(2, &rep, c.live); !strings.HasPrefix(said, c.want) {
 			t.Errorf("live %v, %v old: %q, want %q", c.live, c.age, said, c.want)

@@ -33,8 +33,10 @@ type Notes struct {
 
 	fits     uint64 // the newest line that a checkpoint agrees with
 	keptFits uint64 // of the checkpoints that an auditor has kept
-	// unvouchedFrom is the time of the first line after fits; zero where there is none.
-	unvouchedFrom time.Time
+	// unvouched is how long the lines after fits were in the writing. before is the time of the last of them,
+	// zero where there is none or that set a clock.
+	unvouched time.Duration
+	before    time.Time
 }
 
 // claim is a checkpoint with which the journal must agree.
@@ -63,10 +65,17 @@ func (n *Notes) Line(at journal.Place, l *journal.Line) error {
 	}
 	n.fits = fits
 	n.keptFits = keptFits
-	if fits == l.Seq {
-		n.unvouchedFrom = time.Time{}
-	} else if n.unvouchedFrom.IsZero() {
-		n.unvouchedFrom = l.Time
+	set := l.Type == journal.KindClock
+	switch {
+	case fits == l.Seq:
+		n.unvouched = 0
+	case n.before.IsZero(), set, journal.Own(l.Type): // before a start no line was written
+	default:
+		n.unvouched += l.Time.Sub(n.before)
+	}
+	n.before = l.Time
+	if fits == l.Seq || set { // the line after one that sets a clock may have the first time of that clock
+		n.before = time.Time{}
 	}
 	return nil
 }
@@ -139,8 +148,9 @@ func (n *Notes) Count() int { return len(n.bySeq) }
 // Fits returns the newest line that a checkpoint agrees with, of those that were read.
 func (n *Notes) Fits() uint64 { return n.fits }
 
-// UnvouchedFrom returns the time of the first line that no checkpoint vouches for; zero where there is none.
-func (n *Notes) UnvouchedFrom() time.Time { return n.unvouchedFrom }
+// Unvouched returns how long the lines were in the writing that no checkpoint vouches for: from the first of
+// them to the last, but for the time until a start, and for moves of a test clock.
+func (n *Notes) Unvouched() time.Duration { return n.unvouched }
 
 // Vouched returns the last line that a checkpoint of this journal vouches for. last is the journal's last.
 func (n *Notes) Vouched(last uint64) uint64 {
@@ -164,18 +174,6 @@ func (n *Notes) newest(one func(*claim) bool) (newest uint64) {
 		for i := range list {
 			if one(&list[i]) {
 				newest = max(newest, seq)
-			}
-		}
-	}
-	return newest
-}
-
-// Newest returns the newest checkpoint, of whatever name; zero where there is none.
-func (n *Notes) Newest() (newest checkpoint.Checkpoint) {
-	for _, list := range n.bySeq {
-		for _, c := range list {
-			if c.Seq > newest.Seq {
-				newest = c.Checkpoint
 			}
 		}
 	}
