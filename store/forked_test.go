@@ -399,6 +399,11 @@ func TestNotesThatAreTakenAwayAreMissed(t *testing.T) {
 	if _, _, err := check(config(diskOf(whole)), false); err == nil {
 		t.Error("garbage in place of the parent's notes is not seen")
 	}
+	delete(whole, "checkpoint-"+id+".pub")
+	_, _, err := check(config(diskOf(whole)), false)
+	if wrong, ok := errors.AsType[*journal.Damage](err); !ok || wrong.File != "checkpoint-"+id+".pub" {
+		t.Errorf("without the parent's key: %v", err)
+	}
 }
 
 // A backup has the notes and no key; one that is not whole does not start.

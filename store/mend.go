@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"path"
 	"slices"
@@ -68,7 +67,7 @@ func publishPart(fsys durable.FS, dir, name, of string, from, length int64) erro
 // the last line, and the file that has it, "" where there is no line. Without FORMAT the head is zero.
 func Mend(fsys durable.FS) (head journal.Head, last string, err error) {
 	_, hash, err := journal.ReadOrigin(fsys)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, journal.ErrNoFormat) {
 		return head, "", nil
 	}
 	if err != nil {

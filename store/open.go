@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
-	"io/fs"
 	"log/slog"
 	"slices"
 	"strings"
@@ -120,11 +119,8 @@ func (x *start[S, E]) prepare() error {
 	case err == nil:
 		// The name FORMAT may be in the page cache alone: without a sync a power cut could take it away.
 		return x.fsys.SyncDir(".")
-	case !errors.Is(err, fs.ErrNotExist):
+	case held || !errors.Is(err, journal.ErrNoFormat):
 		return err
-	case held:
-		return journal.InFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: "+
-			"if a backup or repair was to be written here, it is not whole")
 	}
 	return durable.PublishText(x.fsys, ".", "FORMAT",
 		journal.Format(newID(x.cfg.Random)))

@@ -209,6 +209,35 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// Decision verify.missing: a file of the directory that is missing is named, with what that means and what
+// there is to do, and not in the words of the system.
+func TestVerifyNamesAFileThatIsMissing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	for name, says := range map[string]string{
+		"FORMAT":          "is missing, but there is a journal.*is not whole; a backup can be served in its place",
+		"checkpoint.pub":  "is missing, but there are checkpoints.*; with checkpoint.key the next start makes it again; a backup",
+		"checkpoints.log": "is missing, but there is a checkpoint.*; the next start begins the file anew; a backup",
+	} {
+		left := cloned(t, dir)
+		if err := os.Remove(filepath.Join(left, name)); err != nil {
+			t.Fatal(err)
+		}
+		_, stdout, stderr := run(t, nil, "verify", "-data", left)
+		named := matches(`^waybill: damaged: store: `+name+`: `+says, stderr)
+		if !named || strings.Contains(stderr, "open ") {
+			t.Errorf("%s: %s%s", name, stdout, stderr)
+		}
+		want(t, 1, `(?s)"place": {\s*"file": "`+name, "verify", "-json", "-data", left)
+		if name == "FORMAT" {
+			want(t, 1, "^waybill: .*FORMAT: is missing, but there is a journal", "log", "-data", left)
+			continue
+		}
+		want(t, 0, "in force", "import", "-data", left, "../../testdata/demo")
+		want(t, 0, "^sound: ", "verify", "-data", left)
+	}
+}
+
 // Decision copies.missing: the command that verify advises works where somebody was forgotten after the
 // damage, also where the line that says so is the damaged one.
 func TestRepairAfterForget(t *testing.T) {

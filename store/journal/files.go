@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 
 	"waybill/store/durable/readonly"
@@ -83,9 +84,16 @@ func Format(id string) []byte {
 	return fmt.Appendf(nil, formatLine, formatVersion, id)
 }
 
+// ErrNoFormat is returned for a directory without FORMAT.
+var ErrNoFormat = InFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: "+
+	"if a backup or repair was to be written here, it is not whole")
+
 // ReadOrigin reads FORMAT. It returns the directory's own name, and the hash that precedes line 1.
 func ReadOrigin(fsys readonly.FS) (name string, hash [32]byte, err error) {
 	text, err := readonly.ReadFile(fsys, "FORMAT")
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrNoFormat
+	}
 	if err != nil {
 		return "", hash, err
 	}

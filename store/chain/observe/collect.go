@@ -84,7 +84,8 @@ func (n *Notes) AddAll(inUse bool) error {
 		_, err = checkpoint.PrivateKey(n.FS) // a copy has none
 	}
 	if err != nil {
-		return err
+		return orMissing(checkpoint.PublicKeyFile, err, "there are checkpoints, which nobody can check without it; "+
+			"with "+checkpoint.PrivateKeyFile+" the next start makes it again")
 	}
 	published := none == nil
 	found := false
@@ -99,10 +100,21 @@ func (n *Notes) AddAll(inUse bool) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !published:
 		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return orMissing(checkpoint.LogFile, err, "there is a checkpoint: those before it are lost, and what they "+
+			"vouched for cannot be checked; the next start begins the file anew")
 	case err == nil && published && !found && !inUse:
 		return journal.InFile(checkpoint.File, "is not in "+checkpoint.LogFile)
 	case err == nil && published && !found:
 		_, err = n.Add(newest, key, checkpoint.File)
+	}
+	return err
+}
+
+// orMissing returns an error, or, where it is that a file is not there, what that means.
+func orMissing(name string, err error, but string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return journal.InFile(name, "is missing, but "+but)
 	}
 	return err
 }
@@ -143,7 +155,7 @@ func (n *Notes) addEarlier() error {
 	for _, e := range earlier {
 		key, err := checkpoint.ReadPublicKey(n.FS, e.Key)
 		if err != nil {
-			return err
+			return orMissing(e.Key, err, "there is "+e.Log+", which nobody can check without it")
 		}
 		good := 0
 		err = n.addLog(e.Log, key, func([]byte, checkpoint.Checkpoint) { good++ },
