@@ -125,7 +125,7 @@ func TestTheLogOfCheckpointsIsThinned(t *testing.T) {
 	put(t, st, add{N: 1})
 	closeStore(t, st)
 	one := d.files()["checkpoint"] + "\n"
-	// A log as a server leaves it that signs for 60 days each two minutes, or, with -crashes, each 30 seconds.
+	// A log as a server leaves it that signs for 60 days each two minutes, or each 30 s with -crashes.
 	// Nobody looks at its signatures here.
 	var log strings.Builder
 	apart := 2 * time.Minute

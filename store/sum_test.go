@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // stride is the step of loops over every byte or bit.
 var stride int
 
-// strideOf is 1 in a long campaign. Otherwise it is odd, so that all eight bits have their turn, and is larger
+// strideOf is 1 in a long campaign. Otherwise it is odd, so that all eight bits have their turn, and larger
 // where the race detector makes the loops ten times slower and has nothing to find in them.
 func strideOf() int {
 	info, _ := debug.ReadBuildInfo()

@@ -99,8 +99,8 @@ func TestPages(t *testing.T) {
 
 // TestReadme runs the commands that the README and its pages say to paste, in one shell, in a copy of what
 // they need, each twice on one server, and sees that they show what the README says. Then a second server is
-// begun. There the commands of the README and of the page for auditors are run once more, by default, and with
-// -long those of all pages. Where there is no curl, it says so and runs none.
+// begun. There the commands of the README and of the page for auditors are run once more, by default, and
+// with -long those of all pages. Where there is no curl, it says so and runs none.
 func TestReadme(t *testing.T) {
 	t.Chdir(root)
 	var all strings.Builder
@@ -177,8 +177,8 @@ func checkShown(t *testing.T, text, out string) {
 }
 
 // checkAudit runs what the README tells an auditor to run, on the journal its commands left, and sees that
-// each finds what was changed. What needs a tool that is not there is not run, and that is said. The script in
-// shell starts a dozen programs for each line: by default it is given every third change, and with -long all.
+// each finds what was changed. What needs a tool that is not there is left out, and that is said. The shell
+// script starts a dozen programs for each line: by default it is given every third change, with -long all.
 func checkAudit(t *testing.T, readme, data string) {
 	journal := filepath.Join(data, "journal/000000000001.jsonl")
 	note := data + ".note"

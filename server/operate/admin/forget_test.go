@@ -82,8 +82,8 @@ func (d *stopping) List(dir string) ([]string, error) {
 }
 
 // Erasure: wherever a forget is cut short, saying it again does the rest, and then says that there is
-// nothing left. It makes no difference whether it is said of the same passenger. Every third place is tried by
-// default, and with -long each.
+// nothing left. It makes no difference whether it is said of the same passenger. Every third place is tried
+// by default, and with -long each.
 func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 	t.Parallel()
 	places := 0
