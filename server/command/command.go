@@ -166,11 +166,17 @@ func (p *Process) help(words []string) int {
 		p.list(p.Stdout, verbs)
 		return exitDone
 	}
-	if v, rest := find(words); v != nil && len(rest) == 0 {
+	if v, rest := find(words); v != nil {
 		if v.do == nil {
 			return p.wrong("%s: %s", v.name, notInBuild)
 		}
-		p.newCall(v).usage(p.Stdout)
+		c := p.newCall(v)
+		if len(rest) > 0 {
+			if err := c.read(rest); err != nil && !errors.Is(err, flag.ErrHelp) {
+				return p.misread(v, err)
+			}
+		}
+		c.usage(p.Stdout)
 		return exitDone
 	}
 	members := group(words[0])
@@ -296,6 +302,16 @@ func (c *call) usage(to io.Writer) {
 	c.SetOutput(io.Discard)
 }
 
+// misread says what is wrong with the arguments of a verb.
+func (p *Process) misread(v *verb, err error) int {
+	// An error that ends in a question has said already what was meant; after its mark goes no semicolon.
+	said := err.Error()
+	if !strings.HasSuffix(said, "?") {
+		said += ";"
+	}
+	return p.wrong("%s: %s %q says more", v.name, said, "waybill help "+v.name)
+}
+
 // run reads the arguments of a verb, does it, and returns the exit code.
 func (p *Process) run(v *verb, args []string) int {
 	if v.do == nil {
@@ -308,12 +324,7 @@ func (p *Process) run(v *verb, args []string) int {
 		return exitDone
 	}
 	if err != nil {
-		// An error that ends in a question has said already what was meant; after its mark goes no semicolon.
-		said := err.Error()
-		if !strings.HasSuffix(said, "?") {
-			said += ";"
-		}
-		return p.wrong("%s: %s %q says more", v.name, said, "waybill help "+v.name)
+		return p.misread(v, err)
 	}
 	c.fsys = terminal.Stoppable(readonly.Dir(c.dir), c.Stop)
 	// What nobody got is not done: an output that is full or closed makes the verb fail.

@@ -79,6 +79,8 @@ func TestOneLineNamesTheNearest(t *testing.T) {
 		{"ver", `there is no command "ver"; did you mean verify? "waybill help" lists all`},
 		{"sell", `there is no command "sell"; "waybill help" lists all`},
 		{"help srve", `there is no command "srve"; did you mean serve? "waybill help" lists all`},
+		{"help verify -agianst x", `verify: there is no flag -agianst; did you mean -against? "waybill help verify" says more`},
+		{"help log x", `log: takes no operands, not "x"; "waybill help log" says more`},
 		{"serve -adr :80", `serve: there is no flag -adr; did you mean -addr? "waybill help serve" says more`},
 		{"-adr :80", `serve: there is no flag -adr; did you mean -addr? "waybill help serve" says more`},
 		{"verify -agianst x", `verify: there is no flag -agianst; did you mean -against? "waybill help verify" says more`},
