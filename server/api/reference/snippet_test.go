@@ -132,12 +132,12 @@ func TestSamplesCanBePasted(t *testing.T) {
 			continue
 		}
 		checkSamples(t, base.newShop(t), language, run, reads)
-		// Each of the others needs a directory of its own: by default three are called in each language.
+		// Each of the others needs a directory of its own: by default two are called in each language.
 		others := slices.DeleteFunc(slices.Sorted(maps.Keys(rig.Operations)), func(pattern string) bool {
 			return slices.Contains(reads, pattern)
 		})
 		for i, pattern := range others {
-			if *rig.Long || i%len(languages) == n && i < 3*len(languages) {
+			if *rig.Long || i%len(languages) == n && i < 2*len(languages) {
 				checkSamples(t, base.newShop(t), language, run, []string{pattern})
 			}
 		}

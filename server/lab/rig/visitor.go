@@ -2,13 +2,19 @@ package rig
 
 import (
 	"bytes"
+	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"waybill/server"
@@ -30,8 +36,69 @@ type Visitor struct {
 // NewVisitor opens a directory of its own.
 func NewVisitor(t *testing.T) *Visitor { return NewVisitorOn(t, t.TempDir()) }
 
-// NewVisitorOn opens a directory, books, and has a report written.
+// NewVisitorOn opens a directory in which a visitor has booked, has signed in and has had a report written.
+// One is made for all tests of a package, closed, and copied for each: a password takes long.
 func NewVisitorOn(t *testing.T, dir string) *Visitor {
+	t.Helper()
+	visited.Do(func() { visited.visit(t) })
+	if visited.files == nil {
+		t.Fatal("the first visit has failed")
+	}
+	if err := os.CopyFS(dir, visited.files); err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.Open(server.Config{Dir: dir, Lab: TestClock(), Now: func() time.Time { return Start }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	v := visited.visitor
+	v.T = t
+	v.S = s
+	v.Dir = dir
+	v.Cookies = slices.Clone(v.Cookies)
+	v.Names = maps.Clone(v.Names)
+	return &v
+}
+
+// visited is a visit that visitors copy.
+var visited visit
+
+type visit struct {
+	sync.Once
+	visitor Visitor
+	files   fstest.MapFS // of its directory
+}
+
+// visit makes the visit.
+func (x *visit) visit(t *testing.T) {
+	dir := t.TempDir()
+	v := firstVisitor(t, dir)
+	if err := v.S.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		file := &fstest.MapFile{Mode: fs.ModeDir | 0o700}
+		if !d.IsDir() {
+			file.Mode = 0o600
+			file.Data, err = os.ReadFile(path)
+		}
+		files[filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator)))] = file
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.visitor = *v
+	x.files = files
+}
+
+// firstVisitor opens a directory, books, signs in, and has a report written.
+func firstVisitor(t *testing.T, dir string) *Visitor {
 	s, key := Demo(t, server.Config{Dir: dir, Lab: TestClock()})
 	v := &Visitor{
 		T:     t,
