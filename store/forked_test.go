@@ -105,7 +105,8 @@ func TestTheRootIsOfAllLines(t *testing.T) {
 	}
 }
 
-// A hash that is wrong beside the journal is damage, named by its place; no line is lost with it.
+// Decision tree.files: a hash that is wrong beside the journal is damage, named by its place; no line is lost
+// with it. A backup does without, and the next start says so and makes it again.
 func TestAWrongHashOfTheTreeIsDamage(t *testing.T) {
 	d := newDisk()
 	st := open(t, config(d))
@@ -121,6 +122,21 @@ func TestAWrongHashOfTheTreeIsDamage(t *testing.T) {
 		_, _, err := check(config(diskOf(all)), false)
 		if want := fmt.Sprintf("%s: byte %d", name, offset); !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v, want %s", err, want)
+		}
+		out := within{newDisk(), "b"}
+		if err := copies.Backup(diskOf(all), out, false); err != nil {
+			t.Errorf("a backup: %v", err)
+		}
+		if _, _, err := check(config(out), false); err != nil {
+			t.Errorf("a backup with a wrong %s: %v", name, err)
+		}
+		log := new(logBook)
+		cfg := config(diskOf(all))
+		cfg.Log = slog.New(slog.NewTextHandler(log, nil))
+		closeStore(t, open(t, cfg))
+		const says = `level=WARN msg="the hashes of the tree are made again from the journal"`
+		if _, _, err := check(cfg, false); err != nil || !strings.Contains(log.String(), says) {
+			t.Errorf("a start with a wrong %s: %v; %s", name, err, log)
 		}
 		delete(all, name)
 		if _, _, err := check(config(diskOf(all)), false); err != nil {
@@ -420,7 +436,7 @@ func TestABackupHasNoKey(t *testing.T) {
 			copied[name] = text
 		}
 	}
-	for _, name := range []string{"checkpoint", "checkpoints.log", "checkpoint.pub", "tree/00"} {
+	for _, name := range []string{"checkpoint", "checkpoints.log", "checkpoint.pub"} {
 		if copied[name] != all[name] {
 			t.Errorf("it has another %s", name)
 		}

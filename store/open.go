@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -200,7 +201,12 @@ func (x *start[S, E]) plant() error {
 	}
 	files, missing := stored.Open(x.fsys, x.anchor.Seq, root)
 	if missing != nil {
-		x.cfg.Log.Info("the hashes of the tree are made again from the journal", "because", missing)
+		level := slog.LevelWarn
+		if errors.Is(missing, fs.ErrNotExist) { // as in a copy
+			level = slog.LevelInfo
+		}
+		x.cfg.Log.Log(context.Background(), level, "the hashes of the tree are made again from the journal",
+			"because", missing)
 	}
 	x.leaves = files
 	if files.Size() > 0 {

@@ -24,11 +24,11 @@ import (
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
-	"waybill/store/tree"
 )
 
 // Backup copies a directory that may be in use into a new one, with all that was acknowledged before it
-// began. The caller checks the copy. dirs are directories that the store knows nothing of.
+// began. The caller checks the copy. dirs are directories that the store knows nothing of. The hashes of the
+// tree are left out: they are a cache, which the first start makes again as it reads the whole journal.
 func Backup(from readonly.FS, to durable.FS, live bool, dirs ...string) error {
 	if live {
 		checkpoint.Await(from, 1) // of a server that has just made its directory
@@ -38,9 +38,6 @@ func Backup(from readonly.FS, to durable.FS, live bool, dirs ...string) error {
 		return err
 	}
 	if err := c.Notes(); err != nil {
-		return err
-	}
-	if err := c.Dir(tree.Dir); err != nil {
 		return err
 	}
 	last, err := c.Lines(math.MaxUint64, nil)

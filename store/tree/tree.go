@@ -56,12 +56,6 @@ type Edge struct {
 	Full func(level int, root Hash)
 }
 
-// NewEdge returns the edge of a tree of so many leaves, which is made up of full trees with these roots, the
-// largest first.
-func NewEdge(size uint64, roots []Hash) Edge {
-	return Edge{size: size, roots: roots}
-}
-
 // Size returns how many leaves the tree has.
 func (e *Edge) Size() uint64 { return e.size }
 

@@ -212,6 +212,34 @@ func TestATreeThatIsNotThere(t *testing.T) {
 	}
 }
 
+// Files that have a wrong hash, or lack one, anywhere in the tree, are not taken up.
+func TestATreeThatIsWrongWithin(t *testing.T) {
+	d := leaves(600)
+	for _, level := range []int{0, 8} {
+		for what, change := range map[string]func([]byte) []byte{
+			"a bit":     func(b []byte) []byte { b[tree.HashSize+1] ^= 4; return b },
+			"its end":   func(b []byte) []byte { return b[:len(b)-1] },
+			"its hash":  func(b []byte) []byte { return b[:0] },
+			"its tail":  func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+			"no change": func(b []byte) []byte { return append(b, "more"...) },
+		} {
+			fsys, f := written(t, d, 600)
+			name := filepath.Join(string(fsys.(durable.Dir)), tree.FileName(level))
+			text, err := os.ReadFile(name)
+			if err == nil {
+				err = os.WriteFile(name, change(text), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, missing := Open(fsys, 600, f.Root())
+			if (missing == nil) != (what == "no change") {
+				t.Errorf("%s of %s: %v", what, name, missing)
+			}
+		}
+	}
+}
+
 // Each bit of the files that a proof may use is found to be wrong, and the place is named.
 func TestTheFilesAreHeldAgainstTheLeaves(t *testing.T) {
 	d := leaves(520)
