@@ -15,7 +15,7 @@ var ErrCopy = errors.New("the directory is a copy, which has no checkpoint.key; 
 
 // ready reports why the directory cannot be gone on with, before anything is written to it: a start that
 // fails leaves no line and no key.
-func (s *Server) ready(st ledger.State, found store.Start) error {
+func (s *Server) ready(st ledger.State, found store.Found) error {
 	if s.options.Lab == nil && st.Clock().Ever {
 		return ErrMovedClock
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -27,8 +26,8 @@ import (
 )
 
 // Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh reports
-// that it is new. After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) nothing
-// has changed.
+// that it is new. After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) no line
+// was written, and only temporary files are gone.
 func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -65,8 +64,8 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 func (st *Store[S, E]) open() error {
 	x := start[S, E]{cfg: &st.cfg, fsys: st.cfg.FS}
 	st.signer.FS = st.cfg.FS
-	steps := []func() error{x.prepare, x.thaw, x.newestCheckpoint, x.plant, x.read, x.readFirst, x.mayGoOn,
-		x.ready, x.mend, x.checkTree}
+	steps := []func() error{x.prepare, x.thaw, x.newestCheckpoint, x.plant, x.read, x.readFirst, x.checkTree,
+		x.mayGoOn, x.ready, x.mend}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
@@ -105,8 +104,11 @@ func (x *start[S, E]) prepare() error {
 		held = held || none == nil
 	}
 	for _, dir := range []string{".", "journal", "snapshots"} {
+		if err := x.fsys.Mkdir(dir); err != nil {
+			return err
+		}
 		names, err := x.fsys.List(dir)
-		if err := cmp.Or(x.fsys.Mkdir(dir), err); err != nil {
+		if err != nil {
 			return err
 		}
 		for _, name := range names {
@@ -269,7 +271,10 @@ func (x *start[S, E]) readFirst() error {
 			err = x.names.First(&first)
 		}
 		x.first = first.Head
-		return cmp.Or(lines.Err(), err)
+		if lines.Err() != nil {
+			return lines.Err()
+		}
+		return err
 	})
 }
 
@@ -297,8 +302,8 @@ func (x *start[S, E]) clean() bool {
 	return x.end.Torn == nil && last > 0 && (x.proven == last || x.notes.Fits() == last)
 }
 
-// Start describes a directory that Open is about to write to for the first time.
-type Start struct {
+// Found describes a directory that Open is about to write to for the first time.
+type Found struct {
 	Head journal.Head // the last line; zero where there is none
 	// Copy reports that there are lines and no key to sign more: the directory is a backup, a standby, or
 	// what a repair has written, and gets a name of its own by its first start.
@@ -314,7 +319,7 @@ func (x *start[S, E]) ready() error {
 	if err != nil {
 		return err
 	}
-	return x.cfg.Ready(x.state, Start{
+	return x.cfg.Ready(x.state, Found{
 		Head: x.end.Head,
 		Copy: key == nil && x.end.Head.Seq > 0,
 	})

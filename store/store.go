@@ -99,7 +99,7 @@ type Config[S, E any] struct {
 	Weigh func(S, E) int64
 	// Ready, unless it is nil, is asked by Open once the journal is read, before a line is written and before
 	// its end is mended. Its error ends Open.
-	Ready        func(S, Start) error
+	Ready        func(S, Found) error
 	Random       io.Reader // what the directory's name and key are made from; nil is crypto/rand's
 	SegmentBytes int64     // from which a journal file is followed by a new one; 0 is 64 MiB
 	// Wrote, unless it is nil, is called after each write of the journal with the number of its lines, of its

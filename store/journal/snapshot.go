@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bufio"
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"hash"
@@ -23,7 +22,10 @@ func WriteSnapshot(f io.Writer, head Head, write func(io.Writer) error) (size in
 	sum := sha256.New()
 	w := bufio.NewWriterSize(io.MultiWriter(f, sum, (*counter)(&size)), 1<<18)
 	w.WriteString(SnapshotStart(head))
-	if err := cmp.Or(write(w), w.Flush()); err != nil {
+	if err := write(w); err != nil {
+		return size, err
+	}
+	if err := w.Flush(); err != nil {
 		return size, err
 	}
 	_, err = io.WriteString(f, SnapshotEnd(sum))

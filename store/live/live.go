@@ -91,6 +91,7 @@ type Value[S, E any] struct {
 	head     journal.Head // the newest durable line
 	pending  *batch[E]    // not yet taken by the writer
 	inflight *batch[E]    // being written; nil when none is
+	durable  *batch[E]    // done, and without lines: for those that need not wait
 	closed   bool
 	err      error   // ErrFailed, once the journal cannot be written
 	room     int64   // bytes reserved on the disk that nothing pending or being written needs
@@ -126,6 +127,7 @@ func Open[S, E any](cfg Config[S, E], state S, at End, own ...Own) (*Value[S, E]
 		seq:     at.Head.Seq,
 		last:    at.Head.Time,
 		pending: newBatch[E](),
+		durable: newDoneBatch[E](),
 		kick:    make(chan struct{}, 1),
 		ended:   make(chan struct{}),
 		failed:  make(chan struct{}),
@@ -169,6 +171,7 @@ func Look[S, E any](cfg Config[S, E], state S, head journal.Head) *Value[S, E] {
 		last:     head.Time,
 		head:     head,
 		pending:  newBatch[E](),
+		durable:  newDoneBatch[E](),
 		failed:   make(chan struct{}),
 	}
 }
@@ -183,8 +186,11 @@ func (v *Value[S, E]) Calls() uint64 { return v.calls.Load() }
 
 // View calls read under the lock and returns once all that read saw is durable.
 func (v *Value[S, E]) View(read func(S, time.Time)) error {
-	wait, err := v.view(read)
-	return cmp.Or(err, wait.wait())
+	seen, err := v.view(read)
+	if err != nil {
+		return err
+	}
+	return seen.wait()
 }
 
 // Glance calls read under the lock like View, and does not wait: wait does. A request may glance before its
@@ -205,23 +211,24 @@ func (v *Value[S, E]) ViewAt(read func(S)) (journal.Head, error) {
 	read(v.state)
 	seq := v.seq
 	head := v.head
-	wait := v.newest()
+	seen := v.newest()
 	v.mu.Unlock()
-	if err := wait.wait(); err != nil {
+	if err := seen.wait(); err != nil {
 		return journal.Head{}, err
 	}
-	if wait != nil {
-		head = wait.entries[seq-wait.entries[0].Seq].Head
+	if len(seen.entries) > 0 {
+		head = seen.entries[seq-seen.entries[0].Seq].Head
 	}
 	return head, nil
 }
 
+// view calls read under the lock, and returns the batch that makes durable what it saw.
 func (v *Value[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
 	v.calls.Add(1)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.usable(); err != nil {
-		return nil, err
+		return v.durable, err
 	}
 	read(v.state, v.instant())
 	return v.newest(), nil
@@ -236,13 +243,15 @@ func (v *Value[S, E]) Close(last func(S, journal.Head)) error {
 		return ErrClosed
 	}
 	v.closed = true
-	wait := v.newest()
+	newest := v.newest()
 	err := v.err
 	v.mu.Unlock()
 	if v.lookedAt {
 		return nil // nothing was opened
 	}
-	err = cmp.Or(err, wait.wait())
+	if err == nil {
+		err = newest.wait()
+	}
 	close(v.kick)
 	<-v.ended
 	if err == nil {

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -50,14 +49,17 @@ func (v *Value[S, E]) update(decide func(S, time.Time) ([]E, error),
 	after func(S, time.Time)) (uint64, error) {
 	var seq uint64
 	var refused error
-	wait, err := v.view(func(s S, now time.Time) {
+	seen, err := v.view(func(s S, now time.Time) {
 		var events []E
 		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
 			refused = v.commit(events, after)
 		}
 		seq = v.seq
 	})
-	if err := cmp.Or(err, wait.wait()); err != nil {
+	if err != nil {
+		return 0, err
+	}
+	if err := seen.wait(); err != nil {
 		return 0, err
 	}
 	return seq, refused
@@ -134,20 +136,15 @@ func (v *Value[S, E]) instant() time.Time {
 	return v.last
 }
 
-// newest returns the batch that makes the present state durable, nil when it is. The lock is held.
+// newest returns the batch that makes the present state durable. The lock is held.
 func (v *Value[S, E]) newest() *batch[E] {
 	if len(v.pending.entries) > 0 {
 		return v.pending
 	}
-	return v.inflight
-}
-
-func (b *batch[E]) wait() error {
-	if b == nil {
-		return nil
+	if v.inflight != nil {
+		return v.inflight
 	}
-	<-b.done
-	return b.err
+	return v.durable
 }
 
 // fail makes err final and releases everybody who waits. The lock is held.

@@ -30,6 +30,19 @@ func newBatch[E any]() *batch[E] {
 	return &batch[E]{done: make(chan struct{})}
 }
 
+// newDoneBatch returns a batch that nobody has to wait for.
+func newDoneBatch[E any]() *batch[E] {
+	b := newBatch[E]()
+	close(b.done)
+	return b
+}
+
+// wait returns once the lines are durable, or cannot be written.
+func (b *batch[E]) wait() error {
+	<-b.done
+	return b.err
+}
+
 // writer is the journal's end. Open uses it before the writer goroutine starts, then only that goroutine, and
 // Close once that has ended.
 type writer struct {

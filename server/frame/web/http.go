@@ -56,9 +56,9 @@ func Single(list []string) string {
 	return ""
 }
 
-// Identified wraps a handler that takes who calls: whom find returns for the hash of the secret that the
-// request shows; nil is nobody, who is answered with stranger. Reading and hashing are not done under the
-// lock.
+// Identified wraps a handler that takes the caller, whom find looks up by the hash of the secret that the
+// request shows. Where find returns nil, the answer is stranger. The secret is read and hashed before the
+// lock is taken.
 func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Request, *P) error,
 	secret func(*http.Request) string, find func(ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.Public(func(w http.ResponseWriter, r *http.Request) error {
@@ -71,15 +71,18 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 		if err != nil {
 			return err
 		}
-		if err = stranger; caller != nil {
+		if caller != nil {
 			w.(*Recorder).Partner, _ = any(caller).(*auth.Partner)
 			err = h(w, r, caller)
+		} else {
+			err = stranger
 		}
-		if err != nil {
-			// Neither may a refusal show what a crash could undo: a key or session just made or ended.
-			if failed := durable(); failed != nil {
-				err = failed
-			}
+		if err == nil {
+			return nil
+		}
+		// Neither may a refusal show what a crash could undo: a key or session just made or ended.
+		if failed := durable(); failed != nil {
+			return failed
 		}
 		return err
 	})

@@ -58,7 +58,7 @@ func (s *Bench) open(journal *held.Options, start time.Time) {
 		return st.Clock().At(s.Config.Now()) // one that is not set is not ahead
 	}
 	ready := journal.Ready
-	journal.Ready = func(st ledger.State, found store.Start) error {
+	journal.Ready = func(st ledger.State, found store.Found) error {
 		if err := s.clockFits(st, found.Head.Time); err != nil {
 			return err
 		}

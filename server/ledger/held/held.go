@@ -32,7 +32,7 @@ type Options struct {
 	FS     durable.FS
 	Log    *slog.Logger
 	Now    func(ledger.State) time.Time          // the only clock, called under the lock
-	Ready  func(ledger.State, store.Start) error // see store.Config
+	Ready  func(ledger.State, store.Found) error // see store.Config
 	Random io.Reader                             // see store.Config; nil is crypto/rand's
 	// see store.Config; either may be nil
 	Wrote       func(lines, bytes int, sync time.Duration)
@@ -58,7 +58,7 @@ func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
 		Snapshotted: o.Snapshotted,
 	}
 	if o.Ready != nil {
-		sc.Ready = func(k *ledger.Keeper, found store.Start) error {
+		sc.Ready = func(k *ledger.Keeper, found store.Found) error {
 			return o.Ready(k.State, found)
 		}
 	}
