@@ -10,8 +10,8 @@ import (
 
 // Look reads the data directory for one administrative act that changes nothing, and returns a server that
 // can do it, by [admin.Executor.Do]. It takes no lock and is handed no way to write: another process may have
-// the directory open, and a copy stays one. Errors: those of store.Look, and what is wrong with the files
-// beside the journal.
+// the directory open, and a copy stays one. Errors: those of store.Look, and of the files beside the
+// journal.
 func Look(cfg Config) (*Server, error) {
 	cfg.Verb = true
 	cfg.FS = durable.ReadOnly(cfg.web().FS)

@@ -13,8 +13,8 @@ import (
 var ErrCopy = errors.New("the directory is a copy, which has no checkpoint.key; serve it first: " +
 	"waybill serve gives it a name of its own")
 
-// ready reports why the directory cannot be gone on with, before anything is written to it: a start that
-// fails leaves no line and no key.
+// ready returns why the directory cannot be served, before anything is written to it: a start that fails
+// leaves no line and no key.
 func (s *Server) ready(st ledger.State, found store.Found) error {
 	if s.options.Lab == nil && st.Clock().Ever {
 		return ErrMovedClock
@@ -36,18 +36,18 @@ func (s *Server) ready(st ledger.State, found store.Found) error {
 
 // readTimetable reads the timetable in force, unless the process has it.
 func (s *Server) readTimetable(hash string) error {
-	if s.options.Loaded.Timetable != nil && s.options.Loaded.Hash == hash {
+	if s.loaded.Timetable != nil && s.loaded.Hash == hash {
 		return nil
 	}
 	tt, err := ledger.LoadTimetable(s.Config.FS, hash)
-	s.options.Loaded = Loaded{
+	s.loaded = Loaded{
 		Hash:      hash,
 		Timetable: tt,
 	}
 	return err
 }
 
-// keysAreGood reads the keys that there are. Those that there are not are made after the first line.
+// keysAreGood reads the keys that are there. A missing one is made after the first line.
 func (s *Server) keysAreGood() error {
 	_, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseSigningKeys)
 	bad := []error{err}

@@ -80,7 +80,7 @@ type Config struct {
 
 	Witnesses []witness.Peer // asked to sign what the directory signs
 
-	Confirm provider.Confirm // asks the carrier's provider; nil: ProviderURL does
+	Confirm provider.Confirm // asks the carrier's provider; nil: the one at ProviderURL is asked
 
 	// Forked says that the directory is a copy that a test bench has made; nil: it is none.
 	Forked *ledger.WorldForked
@@ -98,7 +98,7 @@ type Loaded struct {
 	Timetable *schedule.Timetable
 }
 
-// web returns what all rooms have to know of it.
+// web returns the part of the configuration that all rooms get.
 func (cfg *Config) web() web.Config {
 	return web.Config{
 		FS:             cmp.Or[durable.FS](cfg.FS, durable.Dir(cfg.Dir)),
@@ -122,8 +122,9 @@ type Server struct {
 	Desk  *desk.Desk      // pages of those who run the directory
 
 	options     Config
-	fresh       bool // see Fresh
-	unavailable bool // it only answers 503
+	loaded      Loaded // the timetable that ready has read, until loadTimetable puts it in force
+	fresh       bool   // see Fresh
+	unavailable bool   // it only answers 503
 
 	search    *search.Finder
 	provider  *provider.Confirmer
@@ -144,10 +145,15 @@ type Server struct {
 	loops sync.WaitGroup // what runs until stop
 }
 
-// newServer makes a server that has nothing open yet. shared is what its rooms are told of cfg.
+// newServer makes a server that has nothing open yet. Its rooms get shared.
 func newServer(cfg Config, shared web.Config) *Server {
 	core := web.NewCore(shared)
-	s := &Server{Core: core, options: cfg}
+	s := &Server{
+		Core:    core,
+		options: cfg,
+		loaded:  cfg.Loaded,
+	}
+	s.options.Loaded = Loaded{} // another may be imported, and this one then forgotten
 	resources := resource.NewWriter()
 	s.search = search.New(core, resources, cfg.MaxTransfers)
 	s.provider = provider.New(core, resources, cfg.Confirm)
@@ -181,8 +187,7 @@ func (s *Server) Handler() http.Handler {
 }
 
 // Open opens the data directory, which is made if it does not exist. Errors: those of store.Open and of
-// package stand, ErrMovedClock, ErrCopy, *durable.OtherOwner, and what is wrong with the files beside the
-// journal.
+// package stand, ErrMovedClock, ErrCopy, *durable.OtherOwner, and those of the files beside the journal.
 func Open(cfg Config) (*Server, error) {
 	if cfg.FS == nil { // else it is a test's, and nobody's
 		if err := durable.Dir(cfg.Dir).CheckOwner("journal", os.Geteuid()); err != nil {
@@ -219,7 +224,7 @@ func Open(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// openStore opens the journal, and takes its clock and what it counts.
+// openStore opens the journal, unless the directory has lost it.
 func (s *Server) openStore(start time.Time) error {
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
 		return err
@@ -323,8 +328,8 @@ func (s *Server) loadTimetable() error {
 	if err := s.readTimetable(hash); err != nil {
 		return err
 	}
-	tt := s.options.Loaded.Timetable
-	s.options.Loaded = Loaded{} // another may be imported, and this one then forgotten
+	tt := s.loaded.Timetable
+	s.loaded = Loaded{}
 	if !s.options.Verb {
 		journey.Prepare(tt) // without the store's lock
 	}
@@ -417,7 +422,7 @@ func (s *Server) openTicketKey() error {
 	return err
 }
 
-// openPeers makes known whom the configuration names: the provider, the messenger and the mail server.
+// openPeers sets the provider, the messenger and the mail server that the configuration names.
 func (s *Server) openPeers() error {
 	secret, err := s.Secret(ledger.PeerFile)
 	if err != nil {

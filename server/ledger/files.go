@@ -5,12 +5,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
 	"waybill/schedule"
+	"waybill/store/chain"
 	"waybill/store/durable/readonly"
-	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/replay"
 )
@@ -107,20 +108,36 @@ func LostJournal(fsys readonly.FS) error {
 		return err
 	}
 	files, err := fsys.List("journal")
-	// by the first line
-	_, ended := inspect.Read(fsys, false, func(journal.Place, *journal.Line) error {
-		return errEmptied
-	})
-	if err == nil && (len(files) == 0 || ended == nil) {
-		err = errEmptied
+	if err != nil {
+		return err
 	}
-	return err
+	if len(files) > 0 {
+		var first firstLine
+		if _, err := (chain.Reader{FS: fsys}).Read(&first); err != nil || first.found {
+			return nil // after an error, the reading that follows says what is wrong
+		}
+	}
+	key := keys[0]
+	if slices.Contains(keys, RingFile) {
+		key = RingFile
+	}
+	return &journal.Damage{
+		Place:  journal.Place{File: "journal"},
+		Reason: "is empty, but " + KeyDir + "/" + key + " shows that it was not",
+	}
 }
 
-var errEmptied = &journal.Damage{
-	Place:  journal.Place{File: "journal"},
-	Reason: "is empty, but " + KeyDir + "/" + RingFile + " shows that it was not",
+// firstLine is an observer that reports whether there is a line.
+type firstLine struct{ found bool }
+
+// Line ends the reading.
+func (f *firstLine) Line(journal.Place, *journal.Line) error {
+	f.found = true
+	return chain.ErrEnough
 }
+
+// End checks nothing.
+func (f *firstLine) End(*chain.End) error { return nil }
 
 // ReadSecret reads a file of secrets. An error of parse is damage.
 func ReadSecret[T any](fsys readonly.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {

@@ -20,7 +20,8 @@ import (
 	"waybill/server/reach/outbox"
 )
 
-// Lab is the test bench of one server. The hall calls its functions in the order in which they stand here.
+// Lab is the test bench of one server. A start calls Begin, Furnish, Open, StartClock and KeepSeed, in this
+// order.
 type Lab struct {
 	// Begin is called before anything is opened. It changes what the rooms are told of the server: whether
 	// there is a test clock, and where what would be random comes from. Errors: ErrSeed, and what is wrong
