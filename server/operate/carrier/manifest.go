@@ -1,10 +1,3 @@
-// Package carrier is what a carrier's people read of a run: the waybill itself, which lists who travels
-// (decision manifest.rows). It is read over HTTP by the carrier's administrators, and by operators from the
-// command line and the desk. Whoever reads it leaves a line in the journal: it has the names and phones of
-// people.
-//
-//	m, err := service.Read(run, carrier.Reader{By: &by})
-//	err = m.WriteText(os.Stdout)
 package carrier
 
 import (
@@ -23,21 +16,9 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/store/journal"
-	"waybill/store/journal/seek"
 )
 
-// Dispatcher reads the passenger lists of runs.
-type Dispatcher struct {
-	*web.Core
-	lines *seek.Lines
-}
-
-// New returns the room.
-func New(core *web.Core) *Dispatcher {
-	return &Dispatcher{core, seek.NewLines(core.Config.FS)}
-}
-
-// Reader says who reads a manifest: an operator, or a user of a company.
+// Reader names the reader of a manifest: an operator, or a user of a company.
 type Reader struct {
 	By      *ledger.By // the operator; nil is a user
 	User    auth.ID
