@@ -195,7 +195,7 @@ func (h *history) sell() {
 	left := h.left(model)
 	sale := NewSale(h.tt, legs, make([]int64, len(legs)), "UAH", h.now.Add(time.Minute))
 	e, err := h.state.Create(h.now, sale, request)
-	if out, ok := errors.AsType[*SoldOut](err); ok {
+	if out, ok := errors.AsType[*NotSold](err); ok {
 		if left >= n || out.Left != left {
 			h.Fatalf("seed %d: %d seats are left of %v, and the model says %d\n%s", h.seed, out.Left, model, left,
 				h.told)

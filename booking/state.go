@@ -261,26 +261,29 @@ func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, curre
 	return s
 }
 
-// SoldOut is the reason why not when there are too few seats.
-type SoldOut struct {
+// NotSold is the reason why a sale is refused.
+type NotSold struct {
 	Code Code // NoSeats, Departed or Changed; with the last two no seat is left
 	Left int
 }
 
-// Error returns why, in one word.
-func (e *SoldOut) Error() string {
-	return fmt.Sprintf("only %d seats are left (%s)", e.Left, e.Code)
+// Error returns the reason.
+func (e *NotSold) Error() string {
+	if e.Code == NoSeats {
+		return fmt.Sprintf("only %d seats are left (%s)", e.Left, e.Code)
+	}
+	return fmt.Sprintf("not sold (%s)", e.Code)
 }
 
 // Create decides on a new booking for the passengers of a request, with seats for its tickets. All get
-// seats or none does (decision seats.whole): then the error is *SoldOut. An offer that has expired is
+// seats or none does (decision seats.whole): then the error is *NotSold. An offer that has expired is
 // ErrExpired. The request is not changed.
 func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, error) {
 	if !now.Before(sale.until) {
 		return nil, ErrExpired
 	}
 	if !sale.runs[0].Dep(sale.legs[0].From).After(now) {
-		return nil, &SoldOut{Code: Departed}
+		return nil, &NotSold{Code: Departed}
 	}
 	e := *request
 	e.Tickets = slices.Clone(request.Tickets)
@@ -301,7 +304,7 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 		}
 	}
 	if left < len(e.Tickets) {
-		return nil, &SoldOut{Code: NoSeats, Left: left}
+		return nil, &NotSold{Code: NoSeats, Left: left}
 	}
 	e.Currency = sale.currency
 	e.Legs = sale.legs

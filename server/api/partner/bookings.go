@@ -171,7 +171,7 @@ func (s *Seller) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable
 	case len(wrong.List) > 0:
 		return nil, wrong.Err()
 	case len(legs) < len(o.Legs): // one of them no longer runs as it was offered
-		return nil, &booking.SoldOut{Code: booking.Changed}
+		return nil, &booking.NotSold{Code: booking.Changed}
 	}
 	return booking.NewSale(tt, legs, fare.Amounts[:len(legs)], in.currency, o.Expires), nil
 }

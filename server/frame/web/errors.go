@@ -244,7 +244,7 @@ func WriteOrders(tickets []ids.ID) func(w *wire.Writer) {
 func Explain(err error) *Failure {
 	var known *Failure
 	var states *booking.Conflict
-	var soldOut *booking.SoldOut
+	var soldOut *booking.NotSold
 	switch {
 	case errors.As(err, &known):
 		return known
