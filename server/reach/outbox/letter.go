@@ -21,43 +21,43 @@ import (
 // the ticket as it is then. Names are those of the timetable in force, which translates them, else those that
 // were sold.
 
-// sendMessage sends a message to its passenger.
-func (s *Relay) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
-	_, _, email, phones := t.Passenger.Fields()
-	id := t.ID.String() + "." + m.ID
-	news := s.newNews(m, b, t)
-	if strings.HasPrefix(m.To, booking.ToPhone) {
-		phone := phoneOf(m, phones)
-		switch {
-		case phone == "":
-			return errNobody
-		case s.messenger == nil && s.observer != nil:
-			return nil
-		case s.messenger == nil:
-			return errors.New("there is no -messenger-url")
-		}
-		var w wire.Writer
-		w.Object("")
-		w.String("id", id)
-		w.String("phone", phone)
-		w.String("text", news.text())
-		w.String("bookingId", b.ID.String())
-		w.String("ticketId", t.ID.String())
-		w.EndObject()
-		return s.messenger.Post(s.Base, id, w.B)
-	}
-	if email == "" {
+// send sends a letter to its passenger.
+func (s *Relay) send(l Letter, b *booking.Booking, t *booking.Ticket) error {
+	if l.Address == "" {
 		return errNobody
 	}
-	papers, err := s.papers(m, b, t)
+	id := t.ID.String() + "." + l.ID
+	if l.Kind == textKind {
+		return s.sendText(l, id, b, t)
+	}
+	papers, err := s.papers(l.Message, b, t)
 	if err != nil {
 		return err
 	}
-	letter := outbound.Message(s.mail.From, email, news.subject(), news.letter(), id, m.At, papers...)
+	letter := outbound.Message(s.mail.From, l.Address, l.Subject, l.Text, id, l.At, papers...)
 	if s.mailer != nil {
-		return s.mailer.Send(s.Base, email, letter)
+		return s.mailer.Send(s.Base, l.Address, letter)
 	}
-	return s.file(m, id+letterSuffix, letter)
+	return s.file(l.Message, id+letterSuffix, letter)
+}
+
+// sendText sends a text by the messenger.
+func (s *Relay) sendText(l Letter, id string, b *booking.Booking, t *booking.Ticket) error {
+	switch {
+	case s.messenger == nil && s.observer != nil:
+		return nil
+	case s.messenger == nil:
+		return errors.New("there is no -messenger-url")
+	}
+	var w wire.Writer
+	w.Object("")
+	w.String("id", id)
+	w.String("phone", l.Address)
+	w.String("text", l.Text)
+	w.String("bookingId", b.ID.String())
+	w.String("ticketId", t.ID.String())
+	w.EndObject()
+	return s.messenger.Post(s.Base, id, w.B)
 }
 
 // papers returns the attachments of the e-mail of a paid ticket (decision messages.papers): the ticket to

@@ -22,11 +22,17 @@ type Observer struct {
 type Letter struct {
 	*ledger.Message
 
-	Kind    string // mail or text
+	Kind    string // mailKind or textKind
 	Address string // or the phone; "" if the passenger no longer has one
 	Subject string // "" of a text
 	Text    string
 }
+
+// The kinds of letters.
+const (
+	mailKind = "mail"
+	textKind = "text"
+)
 
 // Observe sets the observer, before the first message is sent. Without a messenger, texts only go to it.
 func (s *Relay) Observe(o Observer) {
@@ -38,12 +44,12 @@ func (s *Relay) Observe(o Observer) {
 func (s *Relay) Letter(m *ledger.Message, b *booking.Booking, t *booking.Ticket) Letter {
 	l := Letter{
 		Message: m,
-		Kind:    "mail",
+		Kind:    mailKind,
 	}
 	_, _, email, phones := t.Passenger.Fields()
 	news := s.newNews(m, b, t)
 	if strings.HasPrefix(m.To, booking.ToPhone) {
-		l.Kind = "text"
+		l.Kind = textKind
 		l.Address = phoneOf(m, phones)
 		l.Text = news.text()
 		return l

@@ -269,17 +269,19 @@ func (s *Relay) deliver(id string) result {
 
 // sendObserved sends a message, and calls the observer if there is one.
 func (s *Relay) sendObserved(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
-	if s.observer == nil {
-		return s.sendMessage(m, b, t)
+	if s.observer != nil {
+		if err := s.observer.Before(m, b); err != nil {
+			return err
+		}
 	}
-	err := s.observer.Before(m, b)
-	if err == nil {
-		err = s.sendMessage(m, b, t)
+	l := s.Letter(m, b, t)
+	if err := s.send(l, b, t); err != nil {
+		return err
 	}
-	if err == nil {
-		s.observer.After(s.Letter(m, b, t))
+	if s.observer != nil {
+		s.observer.After(l)
 	}
-	return err
+	return nil
 }
 
 // sentAs returns whether a message is sent as mail, text or file.
@@ -380,8 +382,7 @@ func (s *Relay) RemoveLetters() error {
 		}
 		for _, name := range gone {
 			failed := s.Config.FS.Remove(ledger.OutboxDir + "/" + name)
-			if !errors.Is(failed, fs.ErrNotExist) {
-				// another was first
+			if !errors.Is(failed, fs.ErrNotExist) { // else somebody has removed it meanwhile
 				err = errors.Join(err, failed)
 			}
 		}
