@@ -259,16 +259,9 @@ func (w *world) verify() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(
-		w.out,
-		"\n  $ waybill verify\n    sound: %d lines, %d snapshot compared, %d checkpoints; the last hash "+
-			"is %x…\n    the books: %s\n",
-		report.Head.Seq,
-		report.Snapshots,
-		report.Checkpoints,
-		report.Head.Hash[:4],
-		report.Books,
-	)
+	// How many checkpoints there are depends on how busy the machine is: they are left out.
+	fmt.Fprintf(w.out, "\n  $ waybill verify\n    sound: %d lines, %d snapshot compared; the last hash is %x…\n"+
+		"    the books: %s\n", report.Head.Seq, report.Snapshots, report.Head.Hash[:4], report.Books)
 	return nil
 }
 
