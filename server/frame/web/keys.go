@@ -26,13 +26,13 @@ func (s *Core) LoadRing() error {
 	return nil
 }
 
-// SaveRing makes a ring durable and signs with it from then on. tell says so in the journal; it is called
-// once there is room for the ring, which is not used where it fails.
-func (s *Core) SaveRing(ring *secret.Ring, tell func() error) error {
+// SaveRing makes a ring durable and signs with it from then on. record writes that into the journal; it is
+// called once there is room for the ring. Where it fails, the ring is not used.
+func (s *Core) SaveRing(ring *secret.Ring, record func() error) error {
 	err := durable.PublishOnce(s.Config.FS, ledger.KeyDir, ledger.RingFile, func(w io.Writer) error {
 		_, err := w.Write(auth.FormatSigningKeys(ring.Keys()))
 		return err
-	}, tell)
+	}, record)
 	if err == nil {
 		s.Ring.Store(ring)
 	}

@@ -17,10 +17,10 @@ import (
 	"waybill/server/proof/story"
 )
 
-// What a carrier does with a whole run: it cancels it, moves it in time, or takes that back. A preview and
-// the act are one decision, so that they cannot differ. Each returns what was done, in words.
+// A carrier cancels a run, moves it in time, or takes that back. A preview and the act are one decision, so
+// that they cannot differ. Each returns in words what was done.
 
-// Act is what is to be done with which run, and who does it.
+// Act is a change of a run, and its author.
 type Act struct {
 	Run    ids.RunName
 	Reason string // passengers read it
@@ -32,8 +32,7 @@ type Act struct {
 // is only asked.
 type decideRun func(st ledger.State, now time.Time) (e ledger.Event, said string, err error)
 
-// change changes a run, or says what that would do. A run that is already what it
-// is to be is no error: who repeats an act has what was asked for.
+// change changes a run, or says what that would do. A run that is already as it was asked for is no error.
 func (s *Dispatcher) change(a Act, decide decideRun) (said string, err error) {
 	changed := false
 	_, err = s.Store.Update(
@@ -78,30 +77,21 @@ func (s *Dispatcher) Cancel(a Act) (string, error) {
 		a,
 		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
 			// Tickets that the provider was asked about belong to its answer, and follow when it comes.
-			e, waits, err := st.Bookings.CancelRun(
-				now,
-				st.Timetable(),
-				a.Run,
-				a.Reason,
-				s.Phones,
-			)
+			e, waits, err := st.Bookings.CancelRun(now, st.Timetable(), a.Run, a.Reason, s.Phones)
 			said := a.Run.String() + " is cancelled"
 			if e != nil {
-				said += tellCanceled(st, e)
+				said += describeCanceled(st, e)
 			}
 			if waits > 0 {
-				said += fmt.Sprintf(
-					"; tickets that wait for the provider's answer, and follow then: %d",
-					waits,
-				)
+				said += fmt.Sprintf("; tickets that wait for the provider's answer, and follow then: %d", waits)
 			}
 			return e, said, err
 		},
 	)
 }
 
-// tellCanceled says how many tickets a cancelled run takes with it, and what comes back.
-func tellCanceled(st ledger.State, e *booking.RunCanceled) string {
+// describeCanceled says how many tickets a cancelled run takes with it, and what comes back.
+func describeCanceled(st ledger.State, e *booking.RunCanceled) string {
 	// A run is sold in the currencies of all the countries on its way.
 	refunds := map[string]int64{}
 	refunded := 0
@@ -113,29 +103,17 @@ func tellCanceled(st ledger.State, e *booking.RunCanceled) string {
 		}
 	}
 	var said strings.Builder
-	fmt.Fprintf(
-		&said,
-		"; tickets: %d refunded, %d canceled",
-		refunded,
-		len(e.Tickets)-refunded,
-	)
+	fmt.Fprintf(&said, "; tickets: %d refunded, %d canceled", refunded, len(e.Tickets)-refunded)
 	for _, currency := range slices.Sorted(maps.Keys(refunds)) {
-		fmt.Fprintf(
-			&said,
-			"; %s %s come back",
-			words.Hundredths(refunds[currency]),
-			currency,
-		)
+		fmt.Fprintf(&said, "; %s %s come back", words.Hundredths(refunds[currency]), currency)
 	}
-	return said.String() + tellSends(
-		e.Tickets,
-		func(x booking.CanceledWithRun) []string { return x.Sends },
-	)
+	sends := describeSends(e.Tickets, func(x booking.CanceledWithRun) []string { return x.Sends })
+	return said.String() + sends
 }
 
-// tellSends says how many messages go out: passengers without an address or a phone hear nothing, and
+// describeSends says how many messages go out: passengers without an address or a phone hear nothing, and
 // somebody may have to be called.
-func tellSends[T any](tickets []T, sends func(T) []string) string {
+func describeSends[T any](tickets []T, sends func(T) []string) string {
 	n := 0
 	for _, t := range tickets {
 		n += len(sends(t))
@@ -148,21 +126,11 @@ func (s *Dispatcher) Move(a Act, minutes int) (string, error) {
 	return s.change(
 		a,
 		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
-			e, missed, err := st.Bookings.MoveRun(
-				now,
-				st.Timetable(),
-				a.Run,
-				minutes,
-				a.Reason,
-				s.Phones,
-			)
-			said := a.Run.String() + " leaves " + story.Later(minutes) + tellDeparture(st, a.Run, minutes)
+			e, missed, err := st.Bookings.MoveRun(now, st.Timetable(), a.Run, minutes, a.Reason, s.Phones)
+			said := a.Run.String() + " leaves " + story.Later(minutes) + describeDeparture(st, a.Run, minutes)
 			if e != nil {
 				said += fmt.Sprintf("; tickets that stay valid: %d", len(e.Tickets)) +
-					tellSends(
-						e.Tickets,
-						func(x booking.ToldTicket) []string { return x.Sends },
-					)
+					describeSends(e.Tickets, func(x booking.ToldTicket) []string { return x.Sends })
 			}
 			if missed > 0 {
 				said += fmt.Sprintf("; of them miss their change, and need you: %d", missed)
@@ -172,9 +140,9 @@ func (s *Dispatcher) Move(a Act, minutes int) (string, error) {
 	)
 }
 
-// tellDeparture says when a run leaves that is moved, by the clock at its first stop: a dispatcher compares
-// it with the timetable on the wall.
-func tellDeparture(st ledger.State, name ids.RunName, minutes int) string {
+// describeDeparture says when a moved run leaves, by the clock at its first stop: a dispatcher compares it
+// with the timetable on the wall.
+func describeDeparture(st ledger.State, name ids.RunName, minutes int) string {
 	present := st.Bookings.Present(st.Timetable(), name)
 	if present == nil {
 		return ""
@@ -201,9 +169,8 @@ func (s *Dispatcher) Restore(a Act) (string, error) {
 			case errors.Is(err, booking.ErrUnchanged):
 				said = a.Run.String() + " is as its timetable says"
 			case was.Canceled && was.Shift != 0:
-				said = a.Run.String() + " is no longer cancelled, and leaves " + story.Later(
-					int(was.Shift/60),
-				)
+				later := story.Later(int(was.Shift / 60))
+				said = a.Run.String() + " is no longer cancelled, and leaves " + later
 			case was.Canceled:
 				said = a.Run.String() + " is no longer cancelled"
 			}
@@ -222,13 +189,8 @@ func (s *Dispatcher) FinishCancellations() error {
 		func(st ledger.State, now time.Time) (entries []ledger.Entry, err error) {
 			failed = nil // the store decides again where there was no room
 			for _, run := range st.Bookings.Unfinished(now) {
-				e, _, err := st.Bookings.CancelRun(
-					now,
-					st.Timetable(),
-					run,
-					st.Bookings.Change(run).Reason,
-					s.Phones,
-				)
+				reason := st.Bookings.Change(run).Reason
+				e, _, err := st.Bookings.CancelRun(now, st.Timetable(), run, reason, s.Phones)
 				if err != nil {
 					failed = append(failed, err)
 					continue

@@ -34,11 +34,7 @@ func (m *Manifest) Write(out io.Writer, format string) error {
 	case "html":
 		return m.WriteHTML(out)
 	}
-	return fmt.Errorf(
-		"%q is no format of a manifest; there are %s",
-		format,
-		strings.Join(Formats, ", "),
-	)
+	return fmt.Errorf("%q is no format of a manifest; there are %s", format, strings.Join(Formats, ", "))
 }
 
 // WriteHTML writes the list for paper.
