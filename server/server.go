@@ -69,7 +69,7 @@ type Config struct {
 	Backlog       *web.Backlog // what clients have not taken, worlds' clients too; nil: a new one
 
 	Rate           web.Rate
-	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
+	TrustedProxies []netip.Prefix // that are believed about where a request came from, and how
 	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
 	ReportBytes    int64          // that the files of a company's reports may have; 0: web.MaxReportBytes
 	LettersDays    int            // that e-mails which became files are kept; 0: web.LettersDays

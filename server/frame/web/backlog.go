@@ -19,9 +19,9 @@ type Backlog struct {
 	limits BacklogLimits
 
 	mu   sync.Mutex
-	room sync.Cond // is told when there are no longer too many bytes in all
+	room sync.Cond // is signalled when there are no longer too many bytes in all
 	all  *waiters
-	from map[string]*waiters // by address; who has no waiting byte is not there
+	from map[string]*waiters // by address; an address without waiting bytes is not there
 	// looking says that look will be called: there are too many bytes, and their clients may still take them.
 	looking bool
 }

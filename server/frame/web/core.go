@@ -57,7 +57,7 @@ type Config struct {
 
 	SecureCookies  bool // marks cookies Secure also where the server itself does not speak TLS
 	Rate           Rate
-	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
+	TrustedProxies []netip.Prefix // that are believed about where a request came from, and how
 	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
 	ReportBytes    int64          // that the files of a company's reports may have; 0: MaxReportBytes
 	LettersDays    int            // that e-mails which became files are kept; 0: LettersDays
@@ -82,7 +82,7 @@ type Core struct {
 	showing    sync.Mutex // one ShowTimetable at a time
 
 	Still      atomic.Bool   // the clock stands still: loops wait to be asked
-	ClockMoved chan struct{} // wakes who waits for an instant: the clock was moved
+	ClockMoved chan struct{} // wakes those that wait for an instant: the clock was moved
 	Outgoing   chan struct{} // wakes the outbox
 
 	Base     context.Context // done once the server stops

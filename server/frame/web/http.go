@@ -137,7 +137,7 @@ func (s *Core) Frame(w http.ResponseWriter, r *http.Request, answer func(*Record
 	}()
 	defer s.recovered(rec, r)
 	if r.ContentLength != 0 && (rec.Spare() || slices.Contains(Unlimited, r.URL.Path)) {
-		// A probe has no body. Whoever announces one must not hold the place until it has come.
+		// A probe has no body. One that announces a body must not hold the place until that has come.
 		rec.Header().Set("Connection", "close")
 		http.NewResponseController(w).SetReadDeadline(time.Now()) // a test's recorder has none
 	}

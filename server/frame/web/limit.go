@@ -16,16 +16,17 @@ import (
 // no limit.
 type Rate struct{ PerSecond, Burst int }
 
-// Unlimited are the paths that whoever watches a server calls.
+// Unlimited are the paths that those who watch a server call.
 var Unlimited = []string{"/livez", "/readyz", "/healthz", "/metrics"}
 
-// allowance is whose tokens a request takes. The zero allowance is of a request that has no limit.
+// allowance names the bucket that a request takes tokens from. The zero allowance is of a request without a
+// limit.
 type allowance struct {
 	of  *Limiter
 	who string
 }
 
-// limit takes a token of who calls; its error is a 429.
+// limit takes a token of the caller's; its error is a 429.
 func (s *Core) limit(r *http.Request) (allowance, error) {
 	if s.Config.Rate == (Rate{}) || slices.Contains(Unlimited, r.URL.Path) || s.movesClock(r) {
 		return allowance{}, nil
@@ -38,7 +39,7 @@ func (s *Core) limit(r *http.Request) (allowance, error) {
 		s.Store.Glance(func(st ledger.State, at time.Time) {
 			p = ByKey(st, hash, at)
 			if s.Config.TestClock {
-				now = at // whoever moves the clock fills the buckets
+				now = at // moving the clock fills the buckets
 			}
 		})
 	}
@@ -77,7 +78,7 @@ func (s *Core) charge(a allowance, answered *Recorder) {
 	a.of.charge(a.who, more, now)
 }
 
-// Limiter is a bucket of tokens for each who calls, kept in memory only.
+// Limiter has a bucket of tokens for each caller, in memory only.
 type Limiter struct {
 	every, most time.Duration // until there is one token, and until an empty bucket is full
 
@@ -86,7 +87,7 @@ type Limiter struct {
 	swept time.Time
 }
 
-// manyCallers is how many buckets are remembered; who comes beyond shares one.
+// manyCallers is how many buckets are remembered; all further callers share one.
 const manyCallers = 1 << 16
 
 // NewLimiter returns a limiter that nobody has called.

@@ -45,8 +45,8 @@ func Wrote(w http.ResponseWriter, seq uint64) {
 	w.Header()["Waybill-Seq"] = []string{strconv.FormatUint(seq, 10)}
 }
 
-// Refuse answers with the error envelope. No cache keeps a refusal: it is of this instant, as a 429, or of
-// who has asked.
+// Refuse answers with the error envelope. No cache keeps a refusal: it depends on the instant, as a 429, or on
+// the caller.
 func (s *Core) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := Explain(err)
 	if f.Status >= http.StatusInternalServerError && f.Status != http.StatusServiceUnavailable &&
@@ -79,7 +79,7 @@ func Show(w http.ResponseWriter, err error, write func(*wire.Writer)) error {
 	return Reply(w, http.StatusOK, write)
 }
 
-// ShowWritten does so after line seq of the journal.
+// ShowWritten answers as Show does, after line seq of the journal.
 func ShowWritten(w http.ResponseWriter, seq uint64, err error, write func(*wire.Writer)) error {
 	if err == nil {
 		Wrote(w, seq)

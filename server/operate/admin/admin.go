@@ -25,7 +25,7 @@ type Executor struct {
 	importing sync.Mutex   // one import, key rotation, or erasure at a time
 }
 
-// Alone does something beside which there is no import, no key rotation and no erasure.
+// Alone runs do while no import, no key rotation and no erasure runs.
 func (s *Executor) Alone(do func() error) error {
 	s.importing.Lock()
 	defer s.importing.Unlock()

@@ -143,13 +143,7 @@ func (t teller) refused(e *booking.Refused) string {
 // more people than may know who travels.
 func (t teller) created(e *booking.Created) string {
 	var b strings.Builder
-	fmt.Fprintf(
-		&b,
-		"%s makes booking %s, passengers: %d",
-		t.partner(e.Partner),
-		e.ID,
-		len(e.Tickets),
-	)
+	fmt.Fprintf(&b, "%s makes booking %s, passengers: %d", t.partner(e.Partner), e.ID, len(e.Tickets))
 	if len(e.Passengers) == 0 {
 		b.WriteString(", whose names are erased")
 	}
@@ -208,12 +202,7 @@ func (t teller) canceled(e *booking.TicketsCanceled) string {
 			b.WriteString(" (within 20 minutes of its creation: all of it)")
 		}
 		for _, term := range x.Terms {
-			fmt.Fprintf(
-				&b,
-				" (rule %s: %s %%)",
-				cmp.Or(term.Rule, "none"),
-				words.Hundredths(term.Percent),
-			)
+			fmt.Fprintf(&b, " (rule %s: %s %%)", cmp.Or(term.Rule, "none"), words.Hundredths(term.Percent))
 		}
 		b.WriteString("; ")
 	}
@@ -236,12 +225,7 @@ func (t teller) runCanceled(e *booking.RunCanceled) string {
 		said.WriteString("; " + t.standing(x.ID))
 		if x.Refunded {
 			_, ticket := t.Bookings.AnyTicket(x.ID)
-			fmt.Fprintf(
-				&said,
-				", refunded %s %s, all of it",
-				words.Hundredths(x.Refund),
-				ticket.Currency,
-			)
+			fmt.Fprintf(&said, ", refunded %s %s, all of it", words.Hundredths(x.Refund), ticket.Currency)
 		}
 	}
 	return said.String()
