@@ -93,7 +93,7 @@ func TestLinesThatAreBeingSignedAccuseNobody(t *testing.T) {
 		}
 	}
 	want(t, 0, `(?m)^no checkpoint vouches for the last \d+ lines, after line \d+: `, "verify", "-data", dir)
-	if front.InUse(dir) || runtime.GOOS != "linux" {
+	if front.IsLocked(dir) || runtime.GOOS != "linux" {
 		t.Log("this system does not tell who holds a lock")
 		return
 	}

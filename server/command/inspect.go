@@ -155,7 +155,7 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	if front.StepBackBeside(c.dir, c.StepBack) {
 		beside.Sign = func() { front.SignFirst(c.dir) }
 	}
-	beside.Live = beside.Sign != nil || front.InUse(c.dir)
+	beside.Live = beside.Sign != nil || front.IsLocked(c.dir)
 	v, err = verify.Judge(c.fsys, c.dir, beside, expected, against)
 	switch {
 	case err == nil:

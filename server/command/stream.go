@@ -37,7 +37,7 @@ func (c *call) tail() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	live := func() bool { return front.Running(c.dir) }
+	live := func() bool { return front.IsServed(c.dir) }
 	return exitFailed, tail.Write(c.fsys, live, o, c.Stdout)
 }
 

@@ -153,7 +153,7 @@ func (c *call) repair() (int, error) {
 	case !utf8.ValidString(reason):
 		return exitUsage, errors.New("-reason is not valid UTF-8")
 	// What is damaged is not to change meanwhile.
-	case front.Running(c.dir):
+	case front.IsServed(c.dir):
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
 	cut := copies.Cut{
@@ -241,7 +241,7 @@ func (c *call) perform(op string, form url.Values) error {
 	// A server that runs has the directory, and does it; else it is opened for this one act.
 	err = front.Call(path, op, form, c.Stdout)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
-		if err = c.adminHere(op, form); errors.Is(err, durable.ErrLocked) && front.Running(c.dir) {
+		if err = c.adminHere(op, form); errors.Is(err, durable.ErrLocked) && front.IsServed(c.dir) {
 			err = front.Call(path, op, form, c.Stdout) // one was about to listen
 		}
 	}
@@ -281,7 +281,7 @@ func (c *call) adminHere(op string, form url.Values) error {
 	}
 	s, err := open(cfg)
 	for end := time.Now().Add(5 * time.Second); errors.Is(err, durable.ErrLocked) && time.Now().Before(end) &&
-		!front.Running(c.dir); {
+		!front.IsServed(c.dir); {
 		<-time.After(20 * time.Millisecond)
 		s, err = open(cfg)
 	}

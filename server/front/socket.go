@@ -58,7 +58,7 @@ func Reach(dir string) error {
 // reads or copies all of a directory takes seconds, and the server's clients are not to wait for it. stepBack
 // may be nil, in a process that has more to do.
 func StepBackBeside(dir string, stepBack func()) bool {
-	if !Running(dir) {
+	if !IsServed(dir) {
 		return false
 	}
 	if stepBack != nil {
@@ -79,9 +79,10 @@ func SignFirst(dir string) {
 	_ = call(ctx, path, "sign", nil, io.Discard) // the notes in the directory are what counts
 }
 
-// InUse reports whether a process holds the directory's lock, as far as the system tells: it may be a server
-// that is just starting, or a verb, which nobody can ask. It takes no lock itself, which a start would meet.
-func InUse(dir string) bool {
+// IsLocked reports whether a process holds the directory's lock, as far as the system tells: it may be a
+// server that is just starting, or a verb, which nobody can ask. It takes no lock itself, which a start would
+// meet.
+func IsLocked(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, "LOCK"))
 	if err != nil {
 		return false
@@ -100,8 +101,8 @@ func InUse(dir string) bool {
 	return false
 }
 
-// Running reports whether a server has the directory open. A socket file alone says nothing: a server that
+// IsServed reports whether a server has the directory open. A socket file alone says nothing: a server that
 // was killed leaves it.
-func Running(dir string) bool {
+func IsServed(dir string) bool {
 	return Reach(dir) == nil
 }

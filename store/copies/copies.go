@@ -29,8 +29,8 @@ import (
 // Backup copies a directory that may be in use into a new one, with all that was acknowledged before it
 // began. The caller checks the copy. dirs are directories that the store knows nothing of. The hashes of the
 // tree are left out: they are a cache, which the first start makes again as it reads the whole journal.
-func Backup(from readonly.FS, to durable.FS, live bool, dirs ...string) error {
-	if live {
+func Backup(from readonly.FS, to durable.FS, inUse bool, dirs ...string) error {
+	if inUse {
 		checkpoint.Await(from, 1) // of a server that has just made its directory
 	}
 	c := Copy{from, to}
@@ -44,7 +44,7 @@ func Backup(from readonly.FS, to durable.FS, live bool, dirs ...string) error {
 	if err != nil {
 		return err
 	}
-	if live {
+	if inUse {
 		checkpoint.Await(from, last)
 	}
 	return c.Finish(dirs)

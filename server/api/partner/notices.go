@@ -8,15 +8,15 @@ import (
 
 // How payment windows that are over are looked for.
 const (
-	notices    = 100                    // bookings that are looked at under the lock at a time
-	noticeRest = 200 * time.Millisecond // between looks, so that notices share syncs
+	bookingsAtOnce = 100                    // looked at under the lock
+	noticeRest     = 200 * time.Millisecond // between looks, so that notices share syncs
 )
 
 // RecordOverdue journals notices of the payment windows that are over, and returns when to look again.
 func (s *Seller) RecordOverdue() (wait time.Duration, err error) {
 	for {
 		_, err = s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
-			list, rest, next := st.Bookings.Overdue(now, s.noticed.Load(), notices)
+			list, rest, next := st.Bookings.Overdue(now, s.noticed.Load(), bookingsAtOnce)
 			s.noticed.Store(rest)
 			wait = next.Sub(now)
 			return ledger.Entries(list...), nil
@@ -41,7 +41,7 @@ func (s *Seller) RunNotices() {
 		}
 		select {
 		case <-s.Base.Done():
-		case done := <-s.notices:
+		case done := <-s.noticeLoop:
 			_, err := s.RecordOverdue()
 			done <- err
 		case <-s.ClockMoved:

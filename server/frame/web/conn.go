@@ -234,7 +234,7 @@ func (c *conn) Idle() {
 	}
 }
 
-// Busy records that one is.
+// Busy records that a request of the connection is being answered.
 func (c *conn) Busy() {
 	if c != nil {
 		c.turn.Store(0)

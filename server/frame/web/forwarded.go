@@ -44,7 +44,7 @@ func Address(r *http.Request) string {
 	return addressOf(r.RemoteAddr)
 }
 
-// addressOf does so for HOST:PORT.
+// addressOf returns the address in HOST:PORT, in the form of Address.
 func addressOf(remote string) string {
 	host, _, _ := net.SplitHostPort(remote)
 	a, err := netip.ParseAddr(host)

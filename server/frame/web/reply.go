@@ -45,8 +45,8 @@ func Wrote(w http.ResponseWriter, seq uint64) {
 	w.Header()["Waybill-Seq"] = []string{strconv.FormatUint(seq, 10)}
 }
 
-// Refuse answers with the error envelope. No cache keeps a refusal: it depends on the instant, as a 429, or on
-// the caller.
+// Refuse answers with the error envelope. No cache keeps a refusal: it depends on the instant, as a 429, or
+// on the caller.
 func (s *Core) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := Explain(err)
 	if f.Status >= http.StatusInternalServerError && f.Status != http.StatusServiceUnavailable &&

@@ -160,7 +160,7 @@ func (w *world) expect(r request, want int) error {
 	return err
 }
 
-// get does so, and returns the answer.
+// get sends a request whose answer must have a status, and returns the answer.
 func (w *world) get(r request, want int) ([]byte, error) {
 	status, answer, err := w.send(r)
 	if err == nil && status != want {

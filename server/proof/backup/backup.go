@@ -30,14 +30,14 @@ import (
 // Backup copies a directory that may be in use into a new one, and checks the copy (decision copies.checked).
 // An erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
 // already has the copy made again.
-func Backup(fsys readonly.FS, live bool, to durable.FS) (verify.Report, error) {
+func Backup(fsys readonly.FS, inUse bool, to durable.FS) (verify.Report, error) {
 	if err := mustBeEmpty(to); err != nil {
 		return verify.Report{}, err
 	}
-	to = paced(live, to)
+	to = paced(inUse, to)
 	const tries = 3
 	for range tries {
-		rep, stale, err := backUp(fsys, live, to)
+		rep, stale, err := backUp(fsys, inUse, to)
 		if err == nil && !stale {
 			return rep, nil
 		}
@@ -53,19 +53,19 @@ func Backup(fsys readonly.FS, live bool, to durable.FS) (verify.Report, error) {
 
 // paced returns what to write many files through: beside a server, the disk is left to its clients most of
 // the time.
-func paced(live bool, to durable.FS) durable.FS {
-	if live {
+func paced(inUse bool, to durable.FS) durable.FS {
+	if inUse {
 		return pace.Writes().Files(to)
 	}
 	return to
 }
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.
-func backUp(fsys readonly.FS, live bool, to durable.FS) (rep verify.Report, stale bool, err error) {
-	if err := copies.Backup(fsys, to, live, ledger.CopiedDirs...); err != nil {
+func backUp(fsys readonly.FS, inUse bool, to durable.FS) (rep verify.Report, stale bool, err error) {
+	if err := copies.Backup(fsys, to, inUse, ledger.CopiedDirs...); err != nil {
 		return rep, false, err
 	}
-	if rep, err = finishCopy(to); err != nil || !live {
+	if rep, err = finishCopy(to); err != nil || !inUse {
 		return rep, false, err
 	}
 	stale, err = events.ErasedAfter(fsys, rep.Head)

@@ -19,13 +19,13 @@ type Decoder func(kind string, data, personal []byte) (ledger.Entry, error)
 func NewDecoder() Decoder { return ledger.NewCodec().Decode }
 
 // Read goes through a journal. visit is given each line with its event, nil for a line of the store's own.
-func Read(fsys readonly.FS, live bool, visit func(*journal.Line, ledger.Entry) error) error {
-	return NewDecoder().Read(fsys, live, visit)
+func Read(fsys readonly.FS, inUse bool, visit func(*journal.Line, ledger.Entry) error) error {
+	return NewDecoder().Read(fsys, inUse, visit)
 }
 
 // Read goes through a journal as the function Read does, with a decoder that may have seen lines before.
-func (d Decoder) Read(fsys readonly.FS, live bool, visit func(*journal.Line, ledger.Entry) error) error {
-	_, err := inspect.Read(fsys, live, func(_ journal.Place, l *journal.Line) error {
+func (d Decoder) Read(fsys readonly.FS, inUse bool, visit func(*journal.Line, ledger.Entry) error) error {
+	_, err := inspect.Read(fsys, inUse, func(_ journal.Place, l *journal.Line) error {
 		return d.Line(l, visit)
 	})
 	return err

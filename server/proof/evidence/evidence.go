@@ -2,7 +2,7 @@
 // journal and without this program: the lines that tell of a booking or a ticket, a proof of each, what was
 // signed, and two short programs that check it (decision evidence.lines).
 //
-//	found, err := evidence.Write(fsys, live, history.Filter{Ticket: id}, file)
+//	found, err := evidence.Write(fsys, inUse, history.Filter{Ticket: id}, file)
 //
 // A proof leads from a line to the root of the tree in a checkpoint (package store/tree). The newest
 // checkpoint is taken that all witnesses have signed, if it covers the lines, else the newest.
@@ -69,14 +69,14 @@ func (f Found) String() string {
 }
 
 // File writes evidence into a new file. Where that fails, or is cut short, there is none of that name.
-func File(fsys readonly.FS, live bool, of history.Filter, name string) (found Found, err error) {
+func File(fsys readonly.FS, inUse bool, of history.Filter, name string) (found Found, err error) {
 	if _, err := os.Lstat(name); err == nil {
 		return found, fmt.Errorf("%s is there already", name)
 	}
 	// The file gets its name once it is whole: half a proof proves nothing.
 	dir, base := filepath.Split(name)
 	err = durable.Publish(durable.Dir(cmp.Or(dir, ".")), ".", base, func(w io.Writer) error {
-		found, err = Write(fsys, live, of, w)
+		found, err = Write(fsys, inUse, of, w)
 		return err
 	})
 	return found, err
@@ -84,7 +84,7 @@ func File(fsys readonly.FS, live bool, of history.Filter, name string) (found Fo
 
 // Write writes evidence of a booking or a ticket as a zip archive. The directory may be in use. The error is
 // also one of a booking that no line names.
-func Write(fsys readonly.FS, live bool, of history.Filter, to io.Writer) (Found, error) {
+func Write(fsys readonly.FS, inUse bool, of history.Filter, to io.Writer) (Found, error) {
 	// Who was erased stays so: neither before that is carried out, nor while the lines are read, is there
 	// evidence.
 	end, err := events.NothingToErase(fsys)
@@ -92,11 +92,11 @@ func Write(fsys readonly.FS, live bool, of history.Filter, to io.Writer) (Found,
 		return Found{}, err
 	}
 	var text bytes.Buffer
-	story, err := history.Tell(fsys, live, of, &text)
+	story, err := history.Tell(fsys, inUse, of, &text)
 	if err != nil {
 		return Found{}, err
 	}
-	signed, err := awaitSigned(fsys, live, story[len(story)-1].Seq)
+	signed, err := awaitSigned(fsys, inUse, story[len(story)-1].Seq)
 	if err != nil {
 		return Found{}, err
 	}
@@ -151,7 +151,7 @@ const (
 
 // awaitSigned returns the newest checkpoint of a line and those before. A server that is running signs a line
 // soon after it has written it.
-func awaitSigned(fsys readonly.FS, live bool, line uint64) (signature, error) {
+func awaitSigned(fsys readonly.FS, inUse bool, line uint64) (signature, error) {
 	for waited := time.Duration(0); ; waited += signedPause {
 		// What others have signed too convinces more.
 		sources := []func(readonly.FS) ([]byte, error){
@@ -168,7 +168,7 @@ func awaitSigned(fsys readonly.FS, live bool, line uint64) (signature, error) {
 				return s, nil
 			}
 		}
-		if !live || waited >= signedWait {
+		if !inUse || waited >= signedWait {
 			return signature{}, fmt.Errorf(
 				"line %d is not signed yet: a server signs it when it has started",
 				line,

@@ -30,7 +30,7 @@ var Schema string
 // Write writes what a directory, which may be in use, remembers into a new one, as tables that databases
 // load: files of comma-separated values and schema.sql, which describes them and is written last. It only
 // reads the former, and returns the line of the journal after which it stands.
-func Write(fsys readonly.FS, live bool, to durable.FS) (head journal.Head, err error) {
+func Write(fsys readonly.FS, inUse bool, to durable.FS) (head journal.Head, err error) {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
 		err = errors.New("it is not empty")
@@ -41,7 +41,7 @@ func Write(fsys readonly.FS, live bool, to durable.FS) (head journal.Head, err e
 	if err != nil {
 		return head, fmt.Errorf("cannot export there: %w", err)
 	}
-	if live { // the disk is left to the server's clients most of the time
+	if inUse { // the disk is left to the server's clients most of the time
 		to = pace.Writes().Files(to)
 	}
 	// schema.sql comes last: a directory without it is no whole export.
@@ -49,9 +49,9 @@ func Write(fsys readonly.FS, live bool, to durable.FS) (head journal.Head, err e
 	_, before := events.NothingToErase(fsys)
 	err = errors.Join(x.open(to), before)
 	if err == nil {
-		head, err = x.fill(fsys, live)
+		head, err = x.fill(fsys, inUse)
 	}
-	if err == nil && live {
+	if err == nil && inUse {
 		var erased bool
 		if erased, err = events.ErasedAfter(fsys, head); erased {
 			err = events.ErrErasedMeanwhile
@@ -144,10 +144,10 @@ func (x export) row(table string, cells ...any) {
 }
 
 // fill writes the journal, a row for each line as it is read, and then the state that it leads to.
-func (x export) fill(fsys readonly.FS, live bool) (head journal.Head, err error) {
+func (x export) fill(fsys readonly.FS, inUse bool) (head journal.Head, err error) {
 	s := ledger.NewKeeper()
 	var shown []uint64 // lines whose personal parts are in the export
-	err = events.Read(fsys, live, func(l *journal.Line, entry ledger.Entry) error {
+	err = events.Read(fsys, inUse, func(l *journal.Line, entry ledger.Entry) error {
 		head = l.Head
 		if entry.Event != nil {
 			s.Apply(l.Stamp, entry)

@@ -86,23 +86,23 @@ func (x *LogLine) String() string {
 // Log writes the journal as readable history: a line for each event. For a booking or a ticket it also says
 // what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
 // booking or ticket that no line names is an error.
-func Log(fsys readonly.FS, live bool, f Filter, style Style, out io.Writer) error {
+func Log(fsys readonly.FS, inUse bool, f Filter, style Style, out io.Writer) error {
 	s := newHistory(f, out)
 	if style.JSON {
 		s.say = func(x LogLine) error { return json.NewEncoder(out).Encode(x) }
 	}
-	return s.tell(fsys, live, style.Follow)
+	return s.tell(fsys, inUse, style.Follow)
 }
 
 // Story returns the lines that [Log] writes of a booking. What cannot be read is an error, with the lines
 // before it.
-func Story(fsys readonly.FS, live bool, booking string) (list []LogLine, err error) {
+func Story(fsys readonly.FS, inUse bool, booking string) (list []LogLine, err error) {
 	s := newHistory(Filter{Booking: booking}, nil)
 	s.say = func(x LogLine) error {
 		list = append(list, x)
 		return nil
 	}
-	err = s.tell(fsys, live, nil)
+	err = s.tell(fsys, inUse, nil)
 	return list, err
 }
 
@@ -112,10 +112,10 @@ var errTold = errors.New("all is told")
 // Words says what each of the lines first to until did, in the words of [Log], by their numbers: each as it
 // was then. The journal is read from its first line to the last of them; what cannot be read is an error,
 // with the words of the lines before it.
-func Words(fsys readonly.FS, live bool, first, until uint64) (map[uint64]string, error) {
+func Words(fsys readonly.FS, inUse bool, first, until uint64) (map[uint64]string, error) {
 	said := map[uint64]string{}
 	state := ledger.NewKeeper()
-	err := events.Read(fsys, live, func(l *journal.Line, entry ledger.Entry) error {
+	err := events.Read(fsys, inUse, func(l *journal.Line, entry ledger.Entry) error {
 		if entry.Event != nil {
 			state.Apply(l.Stamp, entry)
 		}
@@ -151,17 +151,17 @@ func newHistory(f Filter, out io.Writer) *history {
 }
 
 // tell tells the story of a journal, and what follows until follow is closed, unless that is nil.
-func (s *history) tell(fsys readonly.FS, live bool, follow <-chan struct{}) error {
+func (s *history) tell(fsys readonly.FS, inUse bool, follow <-chan struct{}) error {
 	f := s.Filter
 	id, _ := ids.Parse(f.Booking)
 	// Where only a part is shown, the journal is read twice: what belongs to it is known at the end only.
 	if f != (Filter{}) {
-		if err := s.lookAhead(fsys, live, id); err != nil {
+		if err := s.lookAhead(fsys, inUse, id); err != nil {
 			return err
 		}
 	}
 	decode := events.NewDecoder()
-	if err := decode.Read(fsys, live, s.line); err != nil {
+	if err := decode.Read(fsys, inUse, s.line); err != nil {
 		return err
 	}
 	if follow != nil {
@@ -179,13 +179,13 @@ func (s *history) tell(fsys readonly.FS, live bool, follow <-chan struct{}) erro
 // lookAhead finds where the story ends, and which tickets will be moved, which is known at the journal's end
 // only. A line of before the test clock was set may be later than those after it. What is wrong with the
 // journal is told after what is before it.
-func (s *history) lookAhead(fsys readonly.FS, live bool, id ids.ID) error {
+func (s *history) lookAhead(fsys readonly.FS, inUse bool, id ids.ID) error {
 	s.end = 0
 	if s.At == nil {
 		s.end = math.MaxUint64
 	}
 	known := s.Booking == "" && s.Ticket == ""
-	damaged := events.Read(fsys, live, func(l *journal.Line, x ledger.Entry) error {
+	damaged := events.Read(fsys, inUse, func(l *journal.Line, x ledger.Entry) error {
 		known = known || s.Booking != "" && bytes.Contains(l.Data, []byte(s.Booking)) ||
 			s.Ticket != "" && bytes.Contains(l.Data, []byte(s.Ticket))
 		if s.At != nil && l.Time.After(*s.At) {

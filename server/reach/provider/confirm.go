@@ -26,7 +26,7 @@ const maxConfirming = 16
 // ConfirmAll asks the provider about several tickets at a time, and journals each answer by itself: a ticket
 // that is not confirmed undoes none of the others.
 func (s *Confirmer) ConfirmAll(ctx context.Context, asked []Confirmation) (last uint64, err error) {
-	answers := make([]verdict, len(asked))
+	answers := make([]outcome, len(asked))
 	var wg sync.WaitGroup
 	atATime := maxConfirming
 	if s.Still.Load() {
@@ -56,8 +56,8 @@ func (s *Confirmer) ConfirmAll(ctx context.Context, asked []Confirmation) (last 
 	return last, err
 }
 
-// verdict is the provider's answer about a ticket, with the line that keeps it.
-type verdict struct {
+// outcome is the provider's answer about a ticket, with the line that keeps it.
+type outcome struct {
 	refusal error // nil: it confirmed
 	seq     uint64
 	err     error // the answer could not be kept
@@ -76,7 +76,7 @@ func (s *Confirmer) ask(ctx context.Context, c Confirmation) error {
 }
 
 // confirmOne asks about one ticket, and journals the answer.
-func (s *Confirmer) confirmOne(ctx context.Context, c Confirmation) verdict {
+func (s *Confirmer) confirmOne(ctx context.Context, c Confirmation) outcome {
 	refusal := s.ask(ctx, c)
 	said := booking.Confirm
 	switch {
@@ -84,7 +84,7 @@ func (s *Confirmer) confirmOne(ctx context.Context, c Confirmation) verdict {
 	case errors.Is(refusal, outbound.ErrRefused):
 		said = booking.Refuse
 	case s.Base.Err() != nil: // the stop has broken it off: the next start asks again
-		return verdict{refusal: refusal, err: web.ErrUnavailable}
+		return outcome{refusal: refusal, err: web.ErrUnavailable}
 	default:
 		said = booking.Silence
 	}
@@ -92,7 +92,7 @@ func (s *Confirmer) confirmOne(ctx context.Context, c Confirmation) verdict {
 		s.Log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", refusal)
 	}
 	seq, err := s.keepAnswer(ctx, c.Ticket, said)
-	return verdict{refusal, seq, err}
+	return outcome{refusal, seq, err}
 }
 
 // Answer returns the lines of an answer about a ticket: the provider's, or that of an operator in its place,
