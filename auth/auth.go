@@ -1,4 +1,4 @@
-// Package auth remembers who may call, and decides who is calling.
+// Package auth remembers partners, users and their sessions, and decides which of them is calling.
 //
 // Partners call with an API key ([Partners]), users of companies in a session ([Accounts]). Of keys, tokens
 // and passwords only hashes are remembered; package secret makes them, and checks passwords and the tokens of

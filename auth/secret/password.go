@@ -39,7 +39,7 @@ func derive(password string, salt []byte, iterations int) auth.Password {
 // matches it.
 var nobodys = auth.Password(fmt.Sprintf("%s$%d$%022d$", passwordScheme, passwordIterations, 0))
 
-// IsPassword reports whether this is the user's password; nil is nobody, who has none. That takes as long.
+// IsPassword reports whether this is the user's password. A nil user has none, and takes as long to check.
 func IsPassword(u *auth.User, password string) bool {
 	kept := nobodys
 	if u != nil {
