@@ -259,8 +259,19 @@ func (p PartnerRecorder) renew(id ID) *Partner {
 	return &n
 }
 
-// ApplyKeysRevoked ends keys: from now on they name no caller.
-func (p PartnerRecorder) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
+// known returns an error unless there is a partner.
+func (p PartnerRecorder) known(id ID) error {
+	if p.ByID(id) == nil {
+		return fmt.Errorf("partner %s is not there: no line before this one has it", id)
+	}
+	return nil
+}
+
+// ApplyKeysRevoked ends keys: from now on they name no caller. The error says that there is no such partner.
+func (p PartnerRecorder) ApplyKeysRevoked(at time.Time, e *KeysRevoked) error {
+	if err := p.known(e.Partner); err != nil {
+		return err
+	}
 	n := p.renew(e.Partner)
 	n.Keys = slices.Clone(n.Keys)
 	for k := range n.Keys {
@@ -268,6 +279,7 @@ func (p PartnerRecorder) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
 			n.Keys[k].Revoked = at
 		}
 	}
+	return nil
 }
 
 // Restore puts a partner back as a snapshot has it.
@@ -328,6 +340,10 @@ func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, err
 }
 
 // ApplyLegacyUsed remembers the day of a call of the legacy interface.
-func (p PartnerRecorder) ApplyLegacyUsed(at time.Time, e *LegacyUsed) {
+func (p PartnerRecorder) ApplyLegacyUsed(at time.Time, e *LegacyUsed) error {
+	if err := p.known(e.Partner); err != nil {
+		return err
+	}
 	p.renew(e.Partner).Legacy = at
+	return nil
 }

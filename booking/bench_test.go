@@ -58,7 +58,9 @@ func BenchmarkSell(b *testing.B) {
 	}
 	sell := func() {
 		now = now.Add(window / 240)
-		s.ApplyCreated(now, create())
+		if err := s.ApplyCreated(Line{Time: now}, create()); err != nil {
+			b.Fatal(err)
+		}
 	}
 	for range 240 {
 		sell()

@@ -33,7 +33,8 @@ const (
 // Booking is a set of tickets of one partner. Its Tickets must not be changed.
 type Booking struct {
 	ID, Partner      ids.ID
-	Created, Updated int64 // Unix milliseconds
+	Created, Updated int64  // Unix milliseconds
+	Line             uint64 // the number of the last journal line that changed it; 0 before there was one
 	Tickets          []Ticket
 	number           uint32 // in the order of creation, from 0
 }

@@ -19,17 +19,26 @@ func (s Recorder) change(run ids.RunName, alter func(*RunChange)) {
 }
 
 // ApplyRunCanceled cancels a run and the tickets that the event names.
-func (s Recorder) ApplyRunCanceled(now time.Time, e *RunCanceled) {
+func (s Recorder) ApplyRunCanceled(at Line, e *RunCanceled) error {
+	renewed := map[ids.ID]*Booking{}
+	for _, id := range e.Bookings() {
+		b, err := s.renew(id, at)
+		if err != nil {
+			return err
+		}
+		renewed[id] = b
+	}
+	for _, x := range e.Tickets {
+		if renewed[x.Booking].find(x.ID) == nil {
+			return noTicketIn(renewed[x.Booking], x.ID)
+		}
+	}
 	s.change(e.Run, func(c *RunChange) {
 		c.Canceled = true
 		c.Reason = e.Reason
 		c.Tickets += len(e.Tickets)
 	})
-	renewed := map[ids.ID]*Booking{}
 	for _, x := range e.Tickets {
-		if renewed[x.Booking] == nil {
-			renewed[x.Booking] = s.renew(x.Booking, now)
-		}
 		t := renewed[x.Booking].find(x.ID)
 		t.Was = t.Phase
 		t.Phase = Canceled
@@ -42,15 +51,38 @@ func (s Recorder) ApplyRunCanceled(now time.Time, e *RunCanceled) {
 		}
 		delete(s.late, t.ID)
 		delete(s.asks, t.ID)
-		t.sit(nil, now)
+		t.sit(nil, at.Time)
 	}
 	for _, b := range renewed {
 		s.put(b)
 	}
+	return nil
+}
+
+// Bookings returns the bookings whose tickets are cancelled with the run, each once.
+func (e *RunCanceled) Bookings() (list []ids.ID) {
+	seen := map[ids.ID]bool{}
+	for _, x := range e.Tickets {
+		if !seen[x.Booking] {
+			seen[x.Booking] = true
+			list = append(list, x.Booking)
+		}
+	}
+	return list
 }
 
 // ApplyRunMoved puts all tickets of a run on its new times.
-func (s Recorder) ApplyRunMoved(now time.Time, e *RunMoved) {
+func (s Recorder) ApplyRunMoved(at Line, e *RunMoved) error {
+	for _, m := range e.Runs {
+		was := s.runs[m.Was]
+		if was == nil {
+			return unknown("run", m.Was)
+		}
+		if len(m.Offsets) != len(was.Form.Stops) {
+			return fmt.Errorf("run %s is moved with %d offsets for %d stops", m.Was, len(m.Offsets),
+				len(was.Form.Stops))
+		}
+	}
 	s.change(e.Run, func(c *RunChange) {
 		c.Shift = int32(e.Minutes) * 60
 		c.Reason = e.Reason
@@ -64,13 +96,24 @@ func (s Recorder) ApplyRunMoved(now time.Time, e *RunMoved) {
 	}
 	for _, n := range s.bookingsOf(e.Run.Key()) {
 		was := s.at(n)
-		b := s.renew(was.ID, now)
+		b := s.at(n)
+		b.renewed(at)
 		for i := range b.Tickets {
-			b.Tickets[i].moveTo(became, now)
+			b.Tickets[i].moveTo(became, at.Time)
 		}
 		s.put(b)
 		s.relist(was, b)
 	}
+	return nil
+}
+
+// BookingsOf returns the bookings that have a ticket on a run, whatever its state, in the order of their
+// creation.
+func (s *State) BookingsOf(run ids.RunName) (list []ids.ID) {
+	for _, n := range s.bookingsOf(run.Key()) {
+		list = append(list, s.at(n).ID)
+	}
+	return list
 }
 
 // moveTo puts a ticket's rides on the runs that replace theirs. The ticket keeps its seats.
@@ -94,7 +137,7 @@ func (t *Ticket) moveTo(became map[*Run]*Run, now time.Time) {
 }
 
 // ApplyRunRestored takes back the last change of a run.
-func (s Recorder) ApplyRunRestored(_ time.Time, e *RunRestored) {
+func (s Recorder) ApplyRunRestored(_ Line, e *RunRestored) error {
 	c := s.Change(e.Run)
 	if c.Canceled {
 		c.Canceled = false
@@ -104,13 +147,14 @@ func (s Recorder) ApplyRunRestored(_ time.Time, e *RunRestored) {
 	}
 	if c.Change != (schedule.Change{}) {
 		s.RestoreChange(&c)
-		return
+		return nil
 	}
 	key := e.Run.Key()
 	delete(s.runChanges, key)
 	if s.seatings[key] != nil {
 		s.seatings[key].change = nil
 	}
+	return nil
 }
 
 // CheckRunCanceled returns an error unless the event cancels exactly the tickets that are to be cancelled

@@ -41,6 +41,7 @@ type history struct {
 	rnd     *rand.Rand
 	state   Recorder
 	now     time.Time
+	seq     uint64 // of the last line
 	tt      *schedule.Timetable
 	plain   *schedule.Timetable // without what carriers have changed
 	forms   [2][]string         // the stops of each trip in the timetable in force; nil where it has none
@@ -67,6 +68,19 @@ type modelLeg struct {
 }
 
 const modelDay schedule.Day = 100
+
+// line returns the next line.
+func (h *history) line() Line {
+	h.seq++
+	return Line{h.seq, h.now}
+}
+
+// applied fails the test where an event that was decided could not be applied.
+func (h *history) applied(err error) {
+	if err != nil {
+		h.Fatalf("seed %d: %v\n%s", h.seed, err, h.told)
+	}
+}
 
 func newHistory(t *testing.T, seed uint64) *history {
 	h := &history{
@@ -210,7 +224,7 @@ func (h *history) sell() {
 		h.sit(t, x.Seats)
 		h.tickets = append(h.tickets, t)
 	}
-	h.state.ApplyCreated(h.now, e)
+	h.applied(h.state.ApplyCreated(h.line(), e))
 }
 
 // sit gives a ticket seats that it is sold or revived with, on which nobody else may sit; nil are those that
@@ -256,7 +270,7 @@ func (h *history) settle() {
 		if ask {
 			h.sit(t, e.Seats)
 			t.asked = true
-			h.state.ApplyAsked(h.now, &TicketAsked{*e, action, h.id()})
+			h.applied(h.state.ApplyAsked(h.line(), &TicketAsked{*e, action, h.id()}))
 			continue
 		}
 		h.sit(t, e.Seats)
@@ -270,12 +284,12 @@ func (h *history) apply(t *modelTicket, e any) {
 	switch e := e.(type) {
 	case *TicketPaid:
 		t.phase = Paid
-		h.state.ApplyPaid(h.now, e)
+		h.applied(h.state.ApplyPaid(h.line(), e))
 	case *TicketBooked:
 		t.phase = Booked
-		h.state.ApplyBooked(h.now, e)
+		h.applied(h.state.ApplyBooked(h.line(), e))
 	case *Refused:
-		h.state.ApplyRefused(h.now, e)
+		h.applied(h.state.ApplyRefused(h.line(), e))
 	}
 }
 
@@ -310,7 +324,7 @@ func (h *history) cancel() {
 	}
 	for _, e := range list {
 		h.must(h.state.CheckCanceled(h.now, e))
-		h.state.ApplyCanceled(h.now, e)
+		h.applied(h.state.ApplyCanceled(h.line(), e))
 	}
 }
 
@@ -348,7 +362,7 @@ func (h *history) carry() {
 			return
 		}
 		h.must(h.state.CheckRunMoved(h.now, e))
-		h.state.ApplyRunMoved(h.now, e)
+		h.applied(h.state.ApplyRunMoved(h.line(), e))
 		h.tell("%s is moved by %d minutes", run, e.Minutes)
 	case 1:
 		e, _, err := h.state.CancelRun(h.now, h.tt, run, "", false)
@@ -363,7 +377,7 @@ func (h *history) carry() {
 			return
 		}
 		h.must(h.state.CheckRunRestored(h.now, e))
-		h.state.ApplyRunRestored(h.now, e)
+		h.applied(h.state.ApplyRunRestored(h.line(), e))
 		h.tell("%s is restored", run)
 	}
 	h.use()
@@ -371,7 +385,7 @@ func (h *history) carry() {
 
 // cancelRun applies that a run was cancelled, with tickets.
 func (h *history) cancelRun(e *RunCanceled) {
-	h.state.ApplyRunCanceled(h.now, e)
+	h.applied(h.state.ApplyRunCanceled(h.line(), e))
 	h.tell("%s is cancelled with %d tickets", e.Run, len(e.Tickets))
 	for _, x := range e.Tickets {
 		for _, t := range h.tickets {
@@ -389,7 +403,7 @@ func (h *history) regroup() {
 		if err != nil {
 			return
 		}
-		h.state.ApplyMoved(h.now, e)
+		h.applied(h.state.ApplyMoved(h.line(), e))
 		t.booking = e.To
 	}
 }

@@ -39,7 +39,9 @@ func (c *carried) move(minutes int) error {
 	if err := c.state.CheckRunMoved(c.now, e); err != nil {
 		c.Fatal(err)
 	}
-	c.state.ApplyRunMoved(c.now, e)
+	if err := c.state.ApplyRunMoved(Line{Time: c.now}, e); err != nil {
+		c.Fatal(err)
+	}
 	return nil
 }
 

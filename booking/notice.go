@@ -74,16 +74,6 @@ func (s *State) Overdue(now time.Time, first uint32, most int) (list []*TicketsU
 	return list, rest, next
 }
 
-// ApplyUncompleted remembers that it is noted that the window of tickets was over.
-func (s Recorder) ApplyUncompleted(_ time.Time, e *TicketsUncompleted) {
-	b := s.Any(e.Booking) // its Updated stays: time did it, nobody else
-	for _, t := range e.Tickets {
-		b.find(t.ID).Noticed = true
-		delete(s.late, t.ID)
-	}
-	s.put(b)
-}
-
 // keepLate remembers an unpaid ticket that is in a booking of another age.
 func (s Recorder) keepLate(b *Booking, t *Ticket) {
 	if t.Phase == Unpaid && !t.Noticed && t.Created != b.Created {
@@ -114,15 +104,19 @@ func (s *State) Contacts(ticket ids.ID, phones bool) (list []string) {
 	return list
 }
 
-// Forget forgets the passengers of tickets. Each booking is renewed once, however many of its tickets are
-// named.
-func (s Recorder) Forget(now time.Time, tickets []ids.ID) {
+// Forget forgets the passengers of tickets. Each booking is changed once, however many of its tickets are
+// named. Its Line stays: an erasure changes no line of a booking.
+func (s Recorder) Forget(now time.Time, tickets []ids.ID) error {
 	renewed := map[ids.ID]*Booking{}
 	for _, id := range tickets {
 		of, _ := s.AnyTicket(id)
+		if of == nil {
+			return unknown("ticket", id)
+		}
 		b := renewed[of.ID]
 		if b == nil {
-			b = s.renew(of.ID, now)
+			b = of
+			b.Updated = now.UnixMilli()
 			renewed[of.ID] = b
 		}
 		b.find(id).Passenger = Nobody
@@ -130,4 +124,5 @@ func (s Recorder) Forget(now time.Time, tickets []ids.ID) {
 	for _, b := range renewed {
 		s.put(b)
 	}
+	return nil
 }

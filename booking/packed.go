@@ -41,6 +41,7 @@ func (x *Booking) appendFacts(b []byte) []byte {
 	b = append(b, x.Partner[:]...)
 	b = binary.AppendVarint(b, x.Created)
 	b = binary.AppendVarint(b, x.Updated-x.Created)
+	b = binary.AppendUvarint(b, x.Line)
 	b = binary.AppendUvarint(b, uint64(len(x.Tickets)))
 	for i := range x.Tickets {
 		t := &x.Tickets[i]
@@ -100,6 +101,7 @@ func (b *Booking) unpack(p packing.Record, runs []*Run) error {
 	b.Partner = u.ID()
 	b.Created = u.Signed()
 	b.Updated = b.Created + u.Signed()
+	b.Line = u.Number()
 	n := u.Number()
 	const least = 30 // bytes that a ticket takes at least
 	if n > uint64(len(u.Rest))/least {

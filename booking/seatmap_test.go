@@ -29,16 +29,23 @@ func TestASeatMapIsOfNow(t *testing.T) {
 	run := NewRun(form, 20000, 20000*86400, make([]int32, 4))
 	s := NewRecorder()
 	begin := time.Unix(20000*86400-3600, 0)
-	for n, leg := range []SoldLeg{{Run: run.ID, From: 0, To: 1}, {Run: run.ID, From: 1, To: 3}} {
+	for n, leg := range []SoldLeg{
+		{Run: run.ID, From: 0, To: 1, Discount: -1},
+		{Run: run.ID, From: 1, To: 3, Discount: -1},
+	} {
 		e := &Created{
 			ID:         ids.ID{byte(n + 1)},
 			Currency:   "EUR",
-			Runs:       []*Run{run},
 			Legs:       []SoldLeg{leg},
 			Tickets:    []NewTicket{{ID: ids.ID{byte(n + 1), 1}, Seats: []int16{int16(n + 1)}}},
 			Passengers: []Passenger{NewPassenger("A", "B", "", nil)},
 		}
-		s.ApplyCreated(begin.Add(time.Duration(n)*15*time.Minute), e)
+		if n == 0 {
+			e.Runs = []*Run{run}
+		}
+		if err := s.ApplyCreated(Line{Time: begin.Add(time.Duration(n) * 15 * time.Minute)}, e); err != nil {
+			t.Fatal(err)
+		}
 	}
 	tt, err := schedule.New(new(schedule.Tables))
 	if err != nil {

@@ -207,13 +207,6 @@ func (b *Booking) has(id ids.ID) bool {
 	return b != nil && (b.ID == id || b.find(id) != nil)
 }
 
-// renew returns a booking that an event is about to change. put keeps it.
-func (s *State) renew(id ids.ID, now time.Time) *Booking {
-	b := s.Any(id)
-	b.Updated = now.UnixMilli()
-	return b
-}
-
 // put keeps a booking as it is now.
 func (s Recorder) put(b *Booking) {
 	s.packed.Set(int(b.number), s.pack(b))
@@ -311,40 +304,6 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 	return &e, nil
 }
 
-// ApplyCreated adds a booking, and the runs that are sold for the first time.
-func (s Recorder) ApplyCreated(now time.Time, e *Created) {
-	for _, r := range e.Runs {
-		s.KnowRun(r)
-	}
-	s.add(s.Sold(now, e), now)
-}
-
-// Sold returns a booking as an event made it at an instant, without later changes. The runs are known.
-func (s *State) Sold(now time.Time, e *Created) *Booking {
-	ms := now.UnixMilli()
-	b := &Booking{
-		ID:      e.ID,
-		Partner: e.Partner,
-		Created: ms,
-		Updated: ms,
-		Tickets: make([]Ticket, len(e.Tickets)),
-	}
-	for i := range e.Tickets {
-		n := &e.Tickets[i]
-		t := &b.Tickets[i]
-		t.ID = n.ID
-		t.Created = ms
-		if i < len(e.Passengers) {
-			t.Passenger = e.Passengers[i]
-		}
-		copy(t.Currency[:], e.Currency)
-		for k, l := range e.Legs {
-			t.Legs[k] = Leg{s.runs[l.Run], l.From, l.To, n.Seats[k], l.Discount, l.Amount, 0}
-		}
-	}
-	return b
-}
-
 // Move decides to put a ticket into another booking of its partner: an existing one, or fresh where to is
 // nil.
 func (s *State) Move(ticket ids.ID, to *ids.ID, fresh ids.ID) (*Moved, error) {
@@ -362,39 +321,4 @@ func (s *State) Move(ticket ids.ID, to *ids.ID, fresh ids.ID) (*Moved, error) {
 		return nil, errors.New("the ticket's partner has no such booking")
 	}
 	return &Moved{ticket, b.ID, *to, false}, nil
-}
-
-// ApplyMoved moves a ticket to another booking.
-func (s Recorder) ApplyMoved(now time.Time, e *Moved) {
-	if e.New {
-		s.add(&Booking{
-			ID:      e.To,
-			Partner: s.Any(e.From).Partner,
-			Created: now.UnixMilli(),
-		}, now)
-	}
-	fromWas := s.Any(e.From)
-	toWas := s.Any(e.To)
-	from := s.renew(e.From, now)
-	to := s.renew(e.To, now)
-	t := *from.find(e.Ticket)
-	from.Tickets = slices.DeleteFunc(from.Tickets, func(x Ticket) bool {
-		return x.ID == t.ID
-	})
-	to.Tickets = append(to.Tickets, t)
-	from.leave(&t)
-	for _, l := range t.Itinerary() {
-		l.Run.seats.addBooking(to.number)
-	}
-	s.relist(fromWas, from)
-	s.relist(toWas, to)
-	s.byTicket.Replace(t.ID, from.number, to.number)
-	s.keepLate(to, &t)
-	s.put(to)
-	if len(from.Tickets) > 0 {
-		s.put(from)
-		return
-	}
-	s.packed.Set(int(from.number), "")
-	s.byID.Remove(from.ID, from.number)
 }

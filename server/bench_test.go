@@ -12,7 +12,6 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/store/journal"
 )
 
 // benchmark serves one request over and over.
@@ -85,7 +84,9 @@ func BenchmarkWriteBooking(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		st.Apply(journal.Stamp{Seq: l.Seq, Time: l.Time}, e)
+		if err := st.Apply(l.Stamp, e); err != nil {
+			b.Fatal(err)
+		}
 	}
 	sold := st.Bookings.Freeze().At(0)
 	res := resource.NewWriter()

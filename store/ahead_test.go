@@ -57,7 +57,7 @@ var wrongs = []struct {
 			}
 			return e, err
 		}
-	}, "cannot be read: no such event"},
+	}, "no such event"},
 	{"how it is decoded", func(_ map[string]string, cfg *sumConfig, _ map[int64]error, n int64) {
 		whole := cfg.Decode
 		cfg.Decode = func(kind string, data, personal []byte) (add, error) {
@@ -73,13 +73,22 @@ var wrongs = []struct {
 	}, "sold twice"},
 	{"how it is applied", func(_ map[string]string, cfg *sumConfig, _ map[int64]error, n int64) {
 		whole := cfg.Apply
-		cfg.Apply = func(s *sum, at journal.Stamp, e add) {
+		cfg.Apply = func(s *sum, at journal.Stamp, e add) error {
 			if e.N == n {
 				panic("no such ticket")
 			}
-			whole(s, at, e)
+			return whole(s, at, e)
 		}
 	}, "does not fit the lines before it: no such ticket"},
+	{"what it names", func(_ map[string]string, cfg *sumConfig, _ map[int64]error, n int64) {
+		whole := cfg.Apply
+		cfg.Apply = func(s *sum, at journal.Stamp, e add) error {
+			if e.N == n {
+				return errors.New("ticket 12 is not there")
+			}
+			return whole(s, at, e)
+		}
+	}, "ticket 12 is not there"},
 }
 
 // TestFirstErrorIsOfTheFirstLine: of two lines that are wrong, the first is reported, whichever goroutine
@@ -121,9 +130,9 @@ func TestDecodedInOrder(t *testing.T) {
 		decoded = append(decoded, e.N)
 		return e, err
 	}
-	cfg.Apply = func(s *sum, at journal.Stamp, e add) {
+	cfg.Apply = func(s *sum, at journal.Stamp, e add) error {
 		applied = append(applied, e.N)
-		apply(s, at, e)
+		return apply(s, at, e)
 	}
 	if _, _, err := check(cfg, false); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,10 @@ func benchConfig(fsys durable.FS) sumConfig {
 		data = append(append(append(data, `,"text":"`...), text...), `"}`...)
 		return "added", data, append(personal, `{"salt":"c0ffee","name":"Quentin"}`...)
 	}
-	cfg.Apply = func(s *sum, _ journal.Stamp, e add) { s.total += e.N }
+	cfg.Apply = func(s *sum, _ journal.Stamp, e add) error {
+		s.total += e.N
+		return nil
+	}
 	cfg.Decode = func(string, []byte, []byte) (add, error) { return add{N: 1}, nil }
 	cfg.Freeze = func(s *sum) func(io.Writer) error { return freeze(&sum{total: s.total}) }
 	return cfg

@@ -253,11 +253,11 @@ func TestApplyPanics(t *testing.T) {
 	for _, where := range []string{"apply", "after"} {
 		dir := t.TempDir()
 		cfg := config(durable.Dir(dir))
-		cfg.Apply = func(s *sum, stamp journal.Stamp, e add) {
+		cfg.Apply = func(s *sum, stamp journal.Stamp, e add) error {
 			if e.N == 13 {
 				panic("apply")
 			}
-			apply(s, stamp, e)
+			return apply(s, stamp, e)
 		}
 		st := open(t, cfg)
 		put(t, st, add{N: 1})

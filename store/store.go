@@ -97,6 +97,8 @@ type Config[S, E any] struct {
 	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
 	// Weigh returns how many bytes the event's line has at most; called under the lock, before Apply.
 	Weigh func(S, E) int64
+	// Complete, unless it is nil, adds to an event what only the value before it can say; see live.Config.
+	Complete func(S, E) E
 	// Ready, unless it is nil, is asked by Open once the journal is read, before a line is written and before
 	// its end is mended. Its error ends Open.
 	Ready        func(S, Found) error
@@ -138,6 +140,7 @@ func (c *Config[S, E]) live() live.Config[S, E] {
 		FS:           c.FS,
 		Log:          c.Log,
 		Now:          c.Now,
+		Complete:     c.Complete,
 		Apply:        c.Apply,
 		Encode:       c.Encode,
 		Weigh:        c.Weigh,

@@ -108,7 +108,7 @@ func (e add) erases() (lines []uint64) {
 	return lines
 }
 
-func apply(s *sum, stamp journal.Stamp, e add) {
+func apply(s *sum, stamp journal.Stamp, e add) error {
 	if lines := e.erases(); lines != nil {
 		s.items = slices.Clone(s.items)
 		for i := range s.items {
@@ -119,6 +119,7 @@ func apply(s *sum, stamp journal.Stamp, e add) {
 	}
 	s.items = append(s.items, item{stamp.Seq, stamp.Time, e.N, e.Text, e.Name})
 	s.total += e.N
+	return nil
 }
 
 func encode(e add, data, personal []byte) (string, []byte, []byte) {

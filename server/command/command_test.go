@@ -349,12 +349,12 @@ func TestServeExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.WriteFile(journal, append(lines, `{"hash":"torn`...), 0o600)
-	want(t, 3, "torn tail: .*journal/000000000001.jsonl: line 3, byte [0-9]+, seq 3", "verify", "-data", dir)
+	want(t, 3, "torn tail: .*journal/000000000001.jsonl: line 4, byte [0-9]+, seq 4", "verify", "-data", dir)
 	os.WriteFile(journal, bytes.Replace(lines, []byte("timetable.imported"), []byte("timetable.exported"), 1),
 		0o600)
-	want(t, 65, "journal/000000000001.jsonl: line 2, byte [0-9]+, seq 2", "serve", "-data", dir, "-addr",
+	want(t, 65, "journal/000000000001.jsonl: line 3, byte [0-9]+, seq 3", "serve", "-data", dir, "-addr",
 		"127.0.0.1:0")
-	want(t, 1, "damaged: .*line 2, byte [0-9]+, seq 2", "verify", "-data", dir)
+	want(t, 1, "damaged: .*line 3, byte [0-9]+, seq 3", "verify", "-data", dir)
 }
 
 // Decision legacy.sunset: -legacy-since is when the legacy interface was deprecated, as its guide tells.

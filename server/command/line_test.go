@@ -173,9 +173,9 @@ func TestJSON(t *testing.T) {
 			Time       time.Time
 			By         struct{ User string }
 		}
-		if parse(t, &line, lines[1]); line.Seq != 2 || line.Type != "timetable.imported" || line.Text == "" ||
+		if parse(t, &line, lines[2]); line.Seq != 3 || line.Type != "timetable.imported" || line.Text == "" ||
 			line.By.User == "" || line.Time.IsZero() {
-			t.Errorf("%s: %+v", lines[1], line)
+			t.Errorf("%s: %+v", lines[2], line)
 		}
 	}
 }

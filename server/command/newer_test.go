@@ -23,16 +23,16 @@ func TestALineOfANewerVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(text), "\n")
-	member := strings.Replace(lines[1][75:], `"data":{`, `"data":{"source":"mail",`, 1)
-	hash := sha256.Sum256([]byte(lines[0][9:73] + strings.TrimSuffix(member, "\n")))
-	lines[1] = fmt.Sprintf(`{"hash":"%x",%s`, hash, member)
+	member := strings.Replace(lines[2][75:], `"data":{`, `"data":{"source":"mail",`, 1)
+	hash := sha256.Sum256([]byte(lines[1][9:73] + strings.TrimSuffix(member, "\n")))
+	lines[2] = fmt.Sprintf(`{"hash":"%x",%s`, hash, member)
 	for _, other := range []string{"snapshots", "checkpoint", "checkpoints.log"} { // of the line as it was
 		os.RemoveAll(filepath.Join(dir, other))
 	}
 	if err := os.WriteFile(name, []byte(strings.Join(lines, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	newer := `journal/000000000001.jsonl: line 2: store: written by a newer version: timetable.imported: .*"source"`
+	newer := `journal/000000000001.jsonl: line 3: store: written by a newer version: timetable.imported: .*"source"`
 	want(t, 78, newer, "serve", "-data", dir, "-addr", "127.0.0.1:0")
 	want(t, 78, newer, "partner", "add", "-data", dir, "anna")
 	want(t, 1, newer, "verify", "-data", dir)
@@ -51,8 +51,8 @@ func TestALineOfANewerVersion(t *testing.T) {
 		Env:    func(string) (string, bool) { return "", false },
 	})
 	said := errs.String()
-	if code != 78 || out.String() != "1\n" ||
-		!strings.Contains(said, "line 2: store: written by a newer version") {
+	if code != 78 || out.String() != "2\n" ||
+		!strings.Contains(said, "line 3: store: written by a newer version") {
 		t.Errorf("receive ends with %d, %q, %q", code, &out, said)
 	}
 }

@@ -17,11 +17,11 @@ var accountKinds = []anyKind{
 	}.any(),
 	kind[auth.KeysRevoked]{
 		name:  "partner.revoked",
-		apply: on(partners, auth.PartnerRecorder.ApplyKeysRevoked),
+		apply: to(partners, auth.PartnerRecorder.ApplyKeysRevoked),
 	}.any(),
 	kind[auth.LegacyUsed]{
 		name:  "partner.legacy_used",
-		apply: on(partners, auth.PartnerRecorder.ApplyLegacyUsed),
+		apply: to(partners, auth.PartnerRecorder.ApplyLegacyUsed),
 	}.any(),
 	kind[auth.UserAdded]{
 		name:  "user.added",

@@ -14,23 +14,23 @@ import (
 var bookingKinds = []anyKind{
 	kind[booking.Created]{
 		name:  "booking.created",
-		apply: on(bookings, booking.Recorder.ApplyCreated),
+		apply: sold(booking.Recorder.ApplyCreated),
 		code:  codeCreated,
 		check: checked((*booking.State).CheckCreated),
-		partner: func(_ State, e *booking.Created) ids.ID {
-			return e.Partner
+		booking: func(e *booking.Created) ids.ID {
+			return e.ID
 		},
 		feedCount: one[booking.Created],
 	}.any(),
 	kind[booking.TicketAsked]{
 		name:  "ticket.asked",
-		apply: on(bookings, booking.Recorder.ApplyAsked),
+		apply: sold(booking.Recorder.ApplyAsked),
 		code:  codeAsked,
 		check: func(s State, now time.Time, e *booking.TicketAsked) error {
 			return s.Bookings.CheckSettled(now, &e.Settled, e.Action)
 		},
-		partner: func(s State, e *booking.TicketAsked) ids.ID {
-			return s.PartnerOf(e.Booking)
+		booking: func(e *booking.TicketAsked) ids.ID {
+			return e.Booking
 		},
 		after: func(s *Keeper, _ journal.Stamp, e *booking.TicketAsked) {
 			delete(s.KeyedRequests.askedFor, e.Ticket)
@@ -38,7 +38,10 @@ var bookingKinds = []anyKind{
 	}.any(),
 	kind[booking.Refused]{
 		name:  "ticket.refused",
-		apply: on(bookings, booking.Recorder.ApplyRefused),
+		apply: sold(booking.Recorder.ApplyRefused),
+		booking: func(e *booking.Refused) ids.ID {
+			return e.Booking
+		},
 		after: func(s *Keeper, _ journal.Stamp, e *booking.Refused) {
 			s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 		},
@@ -49,10 +52,10 @@ var bookingKinds = []anyKind{
 		func(e *booking.TicketBooked) *booking.Settled { return &e.Settled }),
 	kind[booking.TicketsCanceled]{
 		name:  "tickets.canceled",
-		apply: on(bookings, booking.Recorder.ApplyCanceled),
+		apply: sold(booking.Recorder.ApplyCanceled),
 		check: checked((*booking.State).CheckCanceled),
-		partner: func(s State, e *booking.TicketsCanceled) ids.ID {
-			return s.PartnerOf(e.Booking)
+		booking: func(e *booking.TicketsCanceled) ids.ID {
+			return e.Booking
 		},
 		feedCount: func(e *booking.TicketsCanceled) int {
 			return len(e.Tickets)
@@ -68,10 +71,10 @@ var bookingKinds = []anyKind{
 	}.any(),
 	kind[booking.TicketsUncompleted]{
 		name:  "tickets.uncompleted",
-		apply: on(bookings, booking.Recorder.ApplyUncompleted),
+		apply: sold(booking.Recorder.ApplyUncompleted),
 		check: checked((*booking.State).CheckUncompleted),
-		partner: func(s State, e *booking.TicketsUncompleted) ids.ID {
-			return s.PartnerOf(e.Booking)
+		booking: func(e *booking.TicketsUncompleted) ids.ID {
+			return e.Booking
 		},
 		feedCount: func(e *booking.TicketsUncompleted) int {
 			return len(e.Tickets)
@@ -79,7 +82,10 @@ var bookingKinds = []anyKind{
 	}.any(),
 	kind[booking.Moved]{
 		name:  "ticket.moved",
-		apply: on(bookings, booking.Recorder.ApplyMoved),
+		apply: sold(booking.Recorder.ApplyMoved),
+		bookings: func(_ State, e *booking.Moved) []ids.ID {
+			return []ids.ID{e.From, e.To}
+		},
 		partner: func(s State, e *booking.Moved) ids.ID {
 			return s.PartnerOf(e.To)
 		},
@@ -87,9 +93,9 @@ var bookingKinds = []anyKind{
 	}.any(),
 	kind[booking.CarrierSet]{
 		name:  "ticket.carrier",
-		apply: on(bookings, booking.Recorder.ApplyCarrierSet),
-		partner: func(s State, e *booking.CarrierSet) ids.ID {
-			return s.PartnerOf(e.Booking)
+		apply: sold(booking.Recorder.ApplyCarrierSet),
+		booking: func(e *booking.CarrierSet) ids.ID {
+			return e.Booking
 		},
 		feedCount: func(e *booking.CarrierSet) int {
 			if e.Event {
@@ -100,7 +106,7 @@ var bookingKinds = []anyKind{
 	}.any(),
 	kind[Answered]{
 		name:  "request.answered",
-		apply: func(*Keeper, time.Time, *Answered) {},
+		apply: nothing[Answered],
 		partner: func(_ State, e *Answered) ids.ID {
 			return e.Partner
 		},
@@ -110,18 +116,18 @@ var bookingKinds = []anyKind{
 // settledKind is the kind of a line that says that a ticket was paid or booked, after the provider confirmed
 // it or without a provider. Both events have the fields that in returns.
 func settledKind[T any](name string, action booking.Action,
-	apply func(booking.Recorder, time.Time, *T), in func(*T) *booking.Settled) anyKind {
+	apply func(booking.Recorder, booking.Line, *T) error, in func(*T) *booking.Settled) anyKind {
 	return kind[T]{
 		name:  name,
-		apply: on(bookings, apply),
+		apply: sold(apply),
 		code: func(_ *Codec, l *lineCoder, e *T) {
 			codeSettled(l, in(e))
 		},
 		check: func(s State, now time.Time, e *T) error {
 			return s.Bookings.CheckSettled(now, in(e), action)
 		},
-		partner: func(s State, e *T) ids.ID {
-			return s.PartnerOf(in(e).Booking)
+		booking: func(e *T) ids.ID {
+			return in(e).Booking
 		},
 		feedCount: one[T],
 		after: func(s *Keeper, at journal.Stamp, e *T) {

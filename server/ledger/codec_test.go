@@ -7,7 +7,6 @@ import (
 
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
-	"waybill/store/journal"
 )
 
 // TestCodecReadsBesideASnapshot: verify reads a snapshot of an earlier version with the codec that reads the
@@ -21,7 +20,9 @@ func TestCodecReadsBesideASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := ledger.NewKeeper()
-	st.Apply(journal.Stamp{Seq: first.Seq, Time: first.Time}, e)
+	if err := st.Apply(first.Stamp, e); err != nil {
+		t.Fatal(err)
+	}
 	var snapshot bytes.Buffer
 	if err := j.Freeze(st.State)(&snapshot); err != nil {
 		t.Fatal(err)

@@ -55,22 +55,28 @@ func ticketsOf(list []ErasedPassenger) []ids.ID {
 }
 
 // applyPersonalErased forgets passengers, and queues the reports that named them.
-func applyPersonalErased(s *Keeper, now time.Time, e *PersonalErased) {
-	s.forget(now, e.AllTickets())
+func applyPersonalErased(s *Keeper, now time.Time, e *PersonalErased) error {
+	if err := s.forget(now, e.AllTickets()); err != nil {
+		return err
+	}
 	s.reports.Requeue(e.Reports)
+	return nil
 }
 
 // applyForgotten forgets passengers.
-func applyForgotten(s *Keeper, now time.Time, e *PassengersForgotten) {
-	s.forget(now, e.AllTickets())
+func applyForgotten(s *Keeper, now time.Time, e *PassengersForgotten) error {
+	return s.forget(now, e.AllTickets())
 }
 
 // forget forgets the passengers of tickets, and the messages to them.
-func (s *Keeper) forget(now time.Time, tickets []ids.ID) {
-	s.bookings.Forget(now, tickets)
+func (s *Keeper) forget(now time.Time, tickets []ids.ID) error {
+	if err := s.bookings.Forget(now, tickets); err != nil {
+		return err
+	}
 	for _, id := range tickets {
 		s.Outbox.removeOf(id)
 	}
+	return nil
 }
 
 // feedErased adds an event to the feed of each partner for each of its passengers who is forgotten.

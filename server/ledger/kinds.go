@@ -23,15 +23,21 @@ import (
 type kind[T any] struct {
 	// name is the line's type.
 	name string
-	// apply changes the state as the event says.
-	apply func(*Keeper, time.Time, *T)
+	// apply changes the state as the event says. Its error says what the event names and the state does not
+	// have.
+	apply func(*Keeper, journal.Stamp, *T) error
 
 	// code writes the event's members, and reads them. Without it, encoding/json does.
 	code func(*Codec, *lineCoder, *T)
 	// check returns why the event cannot follow the state. It re-checks a decision that was recorded, for
 	// verify.
 	check func(State, time.Time, *T) error
-	// partner returns the partner that the line belongs to, once it was applied.
+	// booking returns the one booking that the line changes. bookings returns all of them, of a kind that may
+	// change several; none of the two is set where the line changes no booking. See Before.
+	booking  func(*T) ids.ID
+	bookings func(State, *T) []ids.ID
+	// partner returns the partner that the line belongs to, once it was applied. Without it, that is the
+	// booking's.
 	partner func(State, *T) ids.ID
 	// feedCount returns how many events of the partner's feed (/v2/events) the line is. Package excerpt reads
 	// them.
@@ -46,9 +52,10 @@ type anyKind struct {
 	name  string
 	event reflect.Type // *T
 
-	apply     func(*Keeper, time.Time, Event)
+	apply     func(*Keeper, journal.Stamp, Event) error
 	code      func(*Codec, *lineCoder, Event)
 	check     func(State, time.Time, Event) error
+	before    func(State, Event) *Before
 	partner   func(State, Event) ids.ID
 	feedCount func(Event) int
 	after     func(*Keeper, journal.Stamp, Event)
@@ -59,11 +66,14 @@ func (k kind[T]) any() anyKind {
 	x := anyKind{
 		name:  k.name,
 		event: reflect.TypeFor[*T](),
-		apply: func(s *Keeper, now time.Time, e Event) {
-			k.apply(s, now, e.(*T))
+		apply: func(s *Keeper, at journal.Stamp, e Event) error {
+			return k.apply(s, at, e.(*T))
 		},
 		code: codePlain,
 		check: func(State, time.Time, Event) error {
+			return nil
+		},
+		before: func(State, Event) *Before {
 			return nil
 		},
 		partner: func(State, Event) ids.ID {
@@ -76,6 +86,7 @@ func (k kind[T]) any() anyKind {
 		x.code = func(c *Codec, l *lineCoder, e Event) {
 			l.data.Open("")
 			k.code(c, l, e.(*T))
+			l.readBefore()
 			l.readBy()
 			l.data.Ignore("personal") // the store's hash of the personal part
 			l.data.Close()
@@ -84,6 +95,19 @@ func (k kind[T]) any() anyKind {
 	if k.check != nil {
 		x.check = func(s State, now time.Time, e Event) error {
 			return k.check(s, now, e.(*T))
+		}
+	}
+	if k.booking != nil {
+		x.before = func(s State, e Event) *Before {
+			return s.beforeOne(k.booking(e.(*T)))
+		}
+		x.partner = func(s State, e Event) ids.ID {
+			return s.PartnerOf(k.booking(e.(*T)))
+		}
+	}
+	if k.bookings != nil {
+		x.before = func(s State, e Event) *Before {
+			return s.beforeEach(k.bookings(s, e.(*T)))
 		}
 	}
 	if k.partner != nil {
@@ -105,9 +129,29 @@ func (k kind[T]) any() anyKind {
 }
 
 // on makes a kind's apply of a method that applies the event to a part of the state. in selects the part.
-func on[P, T any](in func(*Keeper) P, apply func(P, time.Time, *T)) func(*Keeper, time.Time, *T) {
-	return func(s *Keeper, now time.Time, e *T) { apply(in(s), now, e) }
+func on[P, T any](in func(*Keeper) P, apply func(P, time.Time, *T)) func(*Keeper, journal.Stamp, *T) error {
+	return func(s *Keeper, at journal.Stamp, e *T) error {
+		apply(in(s), at.Time, e)
+		return nil
+	}
 }
+
+// to is on for a method that returns an error.
+func to[P, T any](in func(*Keeper) P, apply func(P, time.Time, *T) error) func(*Keeper, journal.Stamp,
+	*T) error {
+	return func(s *Keeper, at journal.Stamp, e *T) error { return apply(in(s), at.Time, e) }
+}
+
+// sold makes a kind's apply of a method that applies the event to the bookings.
+func sold[T any](apply func(booking.Recorder, booking.Line, *T) error) func(*Keeper, journal.Stamp,
+	*T) error {
+	return func(s *Keeper, at journal.Stamp, e *T) error {
+		return apply(s.bookings, booking.Line(at), e)
+	}
+}
+
+// nothing is the apply of a line that changes no state.
+func nothing[T any](*Keeper, journal.Stamp, *T) error { return nil }
 
 // checked makes a kind's check of a method that checks the event against the bookings.
 func checked[T any](check func(*booking.State, time.Time, *T) error) func(State, time.Time, *T) error {
@@ -116,8 +160,8 @@ func checked[T any](check func(*booking.State, time.Time, *T) error) func(State,
 	}
 }
 
-// bookings, partners, accounts and reports return the parts of the state that events change.
-func bookings(s *Keeper) booking.Recorder { return s.bookings }
+// keeper, partners, accounts and reports return what events change: all of the state, or a part.
+func keeper(s *Keeper) *Keeper { return s }
 
 func partners(s *Keeper) auth.PartnerRecorder { return s.partners }
 
@@ -129,7 +173,7 @@ func reports(s *Keeper) report.Recorder { return s.reports }
 func one[T any](*T) int { return 1 }
 
 // kinds is the table: one entry for each kind of line.
-var kinds = slices.Concat(bookingKinds, runKinds, accountKinds, operatingKinds)
+var kinds = slices.Concat(formatKinds, bookingKinds, runKinds, accountKinds, operatingKinds)
 
 // kindOf returns the kind of an event.
 func kindOf(e Event) *anyKind {
@@ -153,10 +197,12 @@ func kindNamed(name string) *anyKind {
 	return &kinds[i]
 }
 
-// Apply changes the state as an entry says.
-func (s *Keeper) Apply(at journal.Stamp, x Entry) {
+// Apply changes the state as an entry says. Its error says what the entry names and the state does not have.
+func (s *Keeper) Apply(at journal.Stamp, x Entry) error {
 	k := kindOf(x.Event)
-	k.apply(s, at.Time, x.Event)
+	if err := k.apply(s, at, x.Event); err != nil {
+		return err
+	}
 	k.after(s, at, x.Event)
 	if n := k.feedCount(x.Event); n > 0 {
 		s.feed(k.partner(s.State, x.Event)).add(at, n)
@@ -164,12 +210,16 @@ func (s *Keeper) Apply(at journal.Stamp, x Entry) {
 	if x.Idempotency != nil {
 		s.KeyedRequests.record(at, k.partner(s.State, x.Event), x)
 	}
+	return nil
 }
 
 // Check returns an error where an entry cannot follow the state. It checks again what was decided and
 // recorded; verify calls it for each line.
 func Check(s State, at journal.Stamp, x Entry) error {
-	return kindOf(x.Event).check(s, at.Time, x.Event)
+	if err := kindOf(x.Event).check(s, at.Time, x.Event); err != nil {
+		return err
+	}
+	return s.checkBefore(x)
 }
 
 // Codec writes and reads lines and snapshots. What was sold earlier is named by later lines, so it keeps the
@@ -218,6 +268,7 @@ func (c *Codec) Encode(x Entry, data, personal []byte) (name string, d, p []byte
 		entry:    x,
 	}
 	k.code(c, l, x.Event)
+	l.appendBefore()
 	if x.By != nil {
 		l.append("by", x.By)
 	}
@@ -225,7 +276,8 @@ func (c *Codec) Encode(x Entry, data, personal []byte) (name string, d, p []byte
 }
 
 // Decode reads what Encode wrote. A kind, a member or a form that it does not know is journal.ErrNewer: lines
-// that a program finds have a hash that follows, so that they were written as they stand.
+// that a program finds have a hash that follows, so that they were written as they stand. A line that lacks a
+// member, or names a form that no line before it has, was written by no program.
 func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	k := kindNamed(name)
 	if k == nil {
@@ -241,6 +293,9 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	l.data.R.End()
 	l.personal.R.End()
 	if err := cmp.Or(l.data.R.Err(), l.personal.R.Err()); err != nil {
+		if member := c.lacks(k, data); member != "" {
+			return l.entry, fmt.Errorf("%s: it has no member %q", name, member)
+		}
 		return l.entry, fmt.Errorf("%w: %s: %v", journal.ErrNewer, name, err)
 	}
 	if l.missing {
@@ -278,7 +333,8 @@ func codePlain(_ *Codec, l *lineCoder, e Event) {
 	}
 }
 
-// readPlain reads an event, and what may stand beside its members: the Idempotency-Key, and who did it.
+// readPlain reads an event, and what may stand beside its members: the Idempotency-Key, the lines before, and
+// who did it.
 func (l *lineCoder) readPlain(e Event) {
 	r := l.data.R
 	var own wire.Writer // the event's members
@@ -287,6 +343,9 @@ func (l *lineCoder) readPlain(e Event) {
 		switch value := r.Raw(); string(name) {
 		case "by":
 			r.Unmarshal(value, new(By))
+		case beforeMember:
+			l.entry.Before = new(Before)
+			r.Unmarshal(value, l.entry.Before)
 		case idempotencyMember:
 			r.Unmarshal(value, &l.entry.Idempotency)
 		case "personal": // the store's hash of the personal part

@@ -24,50 +24,50 @@ var operatingKinds = []anyKind{
 	}.any(),
 	kind[GeolocationSet]{
 		name: "geolocation.set",
-		apply: func(s *Keeper, _ time.Time, e *GeolocationSet) {
+		apply: on(keeper, func(s *Keeper, _ time.Time, e *GeolocationSet) {
 			s.rest.geolocation[e.Object] = e.On
-		},
+		}),
 	}.any(),
 	kind[TimetableImported]{
 		name:  "timetable.imported",
-		apply: applyTimetableImported,
+		apply: on(keeper, applyTimetableImported),
 	}.any(),
 	kind[KeysRotated]{
 		name:  "keys.rotated",
-		apply: func(*Keeper, time.Time, *KeysRotated) {},
+		apply: nothing[KeysRotated],
 	}.any(),
 	kind[WorldForked]{
 		name: "world.forked",
-		apply: func(s *Keeper, _ time.Time, _ *WorldForked) {
+		apply: on(keeper, func(s *Keeper, _ time.Time, _ *WorldForked) {
 			s.Outbox.clear()
-		},
+		}),
 	}.any(),
 	kind[ClockSet]{
 		name:  "clock.set",
-		apply: applyClockSet,
+		apply: on(keeper, applyClockSet),
 	}.any(),
 	kind[MessagesSent]{
 		name:  "outbox.sent",
-		apply: applySent,
+		apply: on(keeper, applySent),
 	}.any(),
 	kind[MessageParked]{
 		name:  "outbox.parked",
-		apply: applyParked,
+		apply: on(keeper, applyParked),
 	}.any(),
 	kind[MessagesRetried]{
 		name:  "outbox.retried",
-		apply: applyRetried,
+		apply: on(keeper, applyRetried),
 	}.any(),
 	kind[PersonalErased]{
 		name:  journal.KindErased,
-		apply: applyPersonalErased,
+		apply: to(keeper, applyPersonalErased),
 		after: func(s *Keeper, at journal.Stamp, e *PersonalErased) {
 			s.feedErased(at, e.Passengers)
 		},
 	}.any(),
 	kind[PassengersForgotten]{
 		name:  "passengers.forgotten",
-		apply: applyForgotten,
+		apply: to(keeper, applyForgotten),
 		after: func(s *Keeper, at journal.Stamp, e *PassengersForgotten) {
 			s.feedErased(at, e.Passengers)
 		},

@@ -19,6 +19,9 @@ var runKinds = []anyKind{
 			booking.Recorder.ApplyRunCanceled,
 			func(e *booking.RunCanceled) ids.RunName { return e.Run },
 		),
+		bookings: func(_ State, e *booking.RunCanceled) []ids.ID {
+			return e.Bookings()
+		},
 		check: checked((*booking.State).CheckRunCanceled),
 		after: func(s *Keeper, at journal.Stamp, e *booking.RunCanceled) {
 			var sends []toSend
@@ -36,6 +39,9 @@ var runKinds = []anyKind{
 			booking.Recorder.ApplyRunMoved,
 			func(e *booking.RunMoved) ids.RunName { return e.Run },
 		),
+		bookings: func(s State, e *booking.RunMoved) []ids.ID {
+			return s.Bookings.BookingsOf(e.Run)
+		},
 		check: checked((*booking.State).CheckRunMoved),
 		after: func(s *Keeper, at journal.Stamp, e *booking.RunMoved) {
 			var sends []toSend
@@ -56,7 +62,7 @@ var runKinds = []anyKind{
 	}.any(),
 	kind[ManifestRead]{
 		name:  "manifest.read",
-		apply: func(*Keeper, time.Time, *ManifestRead) {},
+		apply: nothing[ManifestRead],
 		check: checkManifestRead,
 	}.any(),
 }
@@ -88,15 +94,18 @@ func checkManifestRead(s State, _ time.Time, e *ManifestRead) error {
 // Tickets that follow a cancellation change nothing in the timetable, and sales go on with the one that
 // they have read.
 func changingRun[T any](
-	apply func(booking.Recorder, time.Time, *T),
+	apply func(booking.Recorder, booking.Line, *T) error,
 	run func(*T) ids.RunName,
-) func(*Keeper, time.Time, *T) {
-	return func(s *Keeper, now time.Time, e *T) {
+) func(*Keeper, journal.Stamp, *T) error {
+	return func(s *Keeper, at journal.Stamp, e *T) error {
 		before := s.Bookings.Change(run(e)).Change
-		apply(s.bookings, now, e)
-		if s.rest.timetable != nil && s.Bookings.Change(run(e)).Change != before {
-			s.UseTimetable(s.rest.timetable, now)
+		if err := apply(s.bookings, booking.Line(at), e); err != nil {
+			return err
 		}
+		if s.rest.timetable != nil && s.Bookings.Change(run(e)).Change != before {
+			s.UseTimetable(s.rest.timetable, at.Time)
+		}
+		return nil
 	}
 }
 

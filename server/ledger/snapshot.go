@@ -26,7 +26,7 @@ import (
 // number. A booking is as the memory has it, packed, in base64; its passengers stand beside it in plain text.
 
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
-const snapshotVersion = 5
+const snapshotVersion = 6
 
 // Freeze returns a function that writes the state as it is now.
 func (c *Codec) Freeze(s State) func(io.Writer) error {
@@ -310,6 +310,7 @@ func codeHead(c *wire.Coder, s *rest) (older bool) {
 	wire.Number(c, "version", &version)
 	switch {
 	case version < snapshotVersion:
+		c.Ignore("format")
 		c.Ignore("clock")
 		c.Ignore("timetable")
 		c.Ignore("geolocation")
@@ -317,6 +318,7 @@ func codeHead(c *wire.Coder, s *rest) (older bool) {
 	case version > snapshotVersion:
 		c.R.Reject("is of a later version")
 	}
+	wire.Number(c, "format", &s.format)
 	c.JSON("clock", &s.clock)
 	c.String("timetable", &s.timetableHash)
 	if c.Optional("geolocation", len(s.geolocation) > 0) {

@@ -3,6 +3,7 @@ package chain
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -16,12 +17,21 @@ type Visited struct {
 	Event any // what Visits.Prepare has made of it
 }
 
-// Misfit is to be deferred where a line is decoded or visited. A panic there becomes damage to the line:
-// the chain is good, but no program wrote such a line.
+// Misfit is to be deferred where a line is decoded or visited. A panic there becomes an error of the line:
+// the chain is good, but no program wrote such a line. What the Go runtime says of it helps nobody who reads
+// it.
 func (v *Visited) Misfit(err *error) {
-	if p := recover(); p != nil {
-		*err = journal.DamageAt(v.At, v.Line.Seq, fmt.Sprintf("does not fit the lines before it: %v", p))
+	p := recover()
+	if p == nil {
+		return
 	}
+	why := "does not fit the lines before it"
+	if _, runtimes := p.(runtime.Error); !runtimes {
+		why += fmt.Sprintf(": %v", p)
+	}
+	wrong := journal.DamageAt(v.At, v.Line.Seq, why)
+	wrong.Books = true
+	*err = wrong
 }
 
 // Visits is the last observer of a reading that has lines decoded and applied: that goes on beside the

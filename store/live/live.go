@@ -52,8 +52,12 @@ type Config[S, E any] struct {
 	FS  durable.FS // of the directory, for the files that the journal goes on in
 	Log *slog.Logger
 	Now func(S) time.Time // the only clock, called under the lock
-	// Apply changes the value as the event says. It must not fail, read a clock or decide anything.
-	Apply func(S, journal.Stamp, E)
+	// Complete, unless it is nil, returns an event together with what only the value before it can say. It is
+	// called right before Apply.
+	Complete func(S, E) E
+	// Apply changes the value as the event says; see replay.Model. An error of it is a mistake of whoever
+	// decided the event.
+	Apply func(S, journal.Stamp, E) error
 	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or nothing, and
 	// names its type. The writer calls it, without the lock.
 	Encode func(e E, data, personal []byte) (kind string, d, p []byte)

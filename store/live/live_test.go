@@ -27,10 +27,13 @@ func config(t *testing.T) live.Config[*count, string] {
 		t.Fatal(err)
 	}
 	return live.Config[*count, string]{
-		FS:    fsys,
-		Log:   slog.New(slog.DiscardHandler),
-		Now:   func(*count) time.Time { return time.UnixMilli(1) },
-		Apply: func(c *count, _ journal.Stamp, _ string) { c.n++ },
+		FS:  fsys,
+		Log: slog.New(slog.DiscardHandler),
+		Now: func(*count) time.Time { return time.UnixMilli(1) },
+		Apply: func(c *count, _ journal.Stamp, _ string) error {
+			c.n++
+			return nil
+		},
 		Encode: func(e string, data, personal []byte) (string, []byte, []byte) {
 			return "said", fmt.Appendf(data, `{"text":%q}`, e), personal
 		},

@@ -80,7 +80,7 @@ func (v *Value[S, E]) commit(events []E, after func(S, time.Time)) error {
 	if err := v.lacksRoom(total); err != nil {
 		return err
 	}
-	// An Apply that panics leaves a state nobody decided: nothing may build on it.
+	// An Apply that panics or fails leaves a state nobody decided: nothing may build on it.
 	whole := false
 	defer func() {
 		if !whole {
@@ -92,7 +92,13 @@ func (v *Value[S, E]) commit(events []E, after func(S, time.Time)) error {
 		v.pending.weight += weights[i]
 		v.seq++
 		stamp := journal.Stamp{Seq: v.seq, Time: v.last}
-		v.cfg.Apply(v.state, stamp, e)
+		if v.cfg.Complete != nil {
+			e = v.cfg.Complete(v.state, e)
+		}
+		if err := v.cfg.Apply(v.state, stamp, e); err != nil {
+			v.fail(fmt.Errorf("%w: an event could not be applied: %w", ErrFailed, err))
+			return v.err
+		}
 		v.pending.entries = append(v.pending.entries, entry[E]{journal.Head{Stamp: stamp}, e})
 	}
 	if after != nil {

@@ -18,8 +18,9 @@ import (
 // Model describes the value that a journal leads to. S is the value, a pointer; E is an event.
 type Model[S, E any] struct {
 	New func() S // returns the value before the first line
-	// Apply changes the value as the event says. It must not fail, read a clock or decide anything.
-	Apply func(S, journal.Stamp, E)
+	// Apply changes the value as the event says. It reads no clock and decides nothing. Its error says what
+	// the event names and the value does not have; then nothing is changed.
+	Apply func(S, journal.Stamp, E) error
 	// Decode reads the event of a line; with a personal part, the data's last member is "personal". Its
 	// error is ErrNewer where it does not know the kind, or anything else in the line.
 	Decode func(kind string, data, personal []byte) (E, error)
@@ -84,7 +85,7 @@ func (r *Replay[S, E]) event(v *chain.Visited) (e E, err error) {
 		return e, fmt.Errorf("%s: line %d: %w", v.At.File, v.At.Line, err)
 	}
 	if err != nil {
-		err = journal.DamageAt(v.At, v.Line.Seq, "cannot be read: "+err.Error())
+		err = inBooks(v, err)
 	}
 	return e, err
 }
@@ -100,11 +101,18 @@ func (r *Replay[S, E]) Apply(v *chain.Visited) error {
 	}
 	if r.check != nil {
 		if err := r.check(r.State, v.Line.Stamp, x.event); err != nil {
-			wrong := journal.DamageAt(v.At, v.Line.Seq, err.Error())
-			wrong.Books = true
-			return wrong
+			return inBooks(v, err)
 		}
 	}
-	r.model.Apply(r.State, v.Line.Stamp, x.event)
+	if err := r.model.Apply(r.State, v.Line.Stamp, x.event); err != nil {
+		return inBooks(v, err)
+	}
 	return nil
+}
+
+// inBooks returns the error of a line whose bytes are good and that breaks a rule.
+func inBooks(v *chain.Visited, err error) error {
+	wrong := journal.DamageAt(v.At, v.Line.Seq, err.Error())
+	wrong.Books = true
+	return wrong
 }

@@ -45,7 +45,7 @@ func CompareWithReplay(t *testing.T, s *server.Server, dir string, thawed bool) 
 		}
 		e, err := codec.Decode(l.Type, l.Data, l.Personal)
 		if err == nil {
-			replayed.Apply(journal.Stamp{Seq: l.Seq, Time: l.Time}, e)
+			err = replayed.Apply(l.Stamp, e)
 		}
 		return err
 	})

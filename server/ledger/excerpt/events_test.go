@@ -26,7 +26,9 @@ func TestAFeedCountsTheEventsThatAreRead(t *testing.T) {
 				return nil // of the store's own
 			}
 			before := lengths(state.State)
-			state.Apply(l.Stamp, x)
+			if err := state.Apply(l.Stamp, x); err != nil {
+				return err
+			}
 			for partner, n := range lengths(state.State) {
 				n -= before[partner]
 				counted += n

@@ -10,6 +10,7 @@
 package held
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -53,6 +54,10 @@ func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
 		Weigh: func(k *ledger.Keeper, x ledger.Entry) int64 {
 			return Weigh(k.State, x)
 		},
+		Complete: func(k *ledger.Keeper, x ledger.Entry) ledger.Entry {
+			x.Before = k.Before(x.Event)
+			return x
+		},
 		Random:      o.Random,
 		Wrote:       o.Wrote,
 		Snapshotted: o.Snapshotted,
@@ -65,13 +70,28 @@ func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
 	return sc
 }
 
-// Open opens a directory as store.Open does.
+// Open opens a directory as store.Open does, and raises the format of its lines to this program's.
 func Open(o Options) (st *Store, fresh bool, err error) {
 	opened, fresh, err := store.Open(o.config())
 	if err != nil {
 		return nil, false, err
 	}
-	return &Store{opened}, fresh, nil
+	st = &Store{opened}
+	if err := st.raiseFormat(); err != nil {
+		return nil, false, errors.Join(err, st.Close())
+	}
+	return st, fresh, nil
+}
+
+// raiseFormat writes the line that says which format the lines after it may have, unless the journal has it.
+func (s *Store) raiseFormat() error {
+	_, err := s.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		if st.Format() >= ledger.Format {
+			return nil, nil
+		}
+		return ledger.Entries(&ledger.FormatRaised{To: ledger.Format}), nil
+	}, nil)
+	return err
 }
 
 // Look opens a directory to read it, as store.Look does.

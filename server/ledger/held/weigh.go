@@ -46,6 +46,10 @@ func weighEvent(s ledger.State, e ledger.Event, x *ledger.Idempotency) int64 {
 	case *ledger.Answered:
 		id, _ := ids.Parse(e.Booking)
 		return written(e) + weighAnswer(s, id, x)
+	case *booking.RunCanceled:
+		return written(e) + perID*int64(len(e.Tickets))
+	case *booking.RunMoved:
+		return written(e) + perID*int64(len(s.Bookings.BookingsOf(e.Run)))
 	case *ledger.PersonalErased:
 		return weighErased(e)
 	case interface{ PersonalPart() any }:

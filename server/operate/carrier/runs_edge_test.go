@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -212,10 +213,11 @@ func uncancel(t *testing.T, dir string) {
 		if strings.Contains(line, `"type":"run.cancelled"`) {
 			start := strings.Index(line, `"tickets":[`)
 			end := strings.Index(line[start:], "]") + start + 1
-			for !strings.HasPrefix(line[end:], "}") && !strings.HasPrefix(line[end:], `,"by"`) {
+			for !strings.HasPrefix(line[end:], `,"before"`) {
 				end += strings.Index(line[end:], "]") + 1
 			}
-			lines[i] = line[:start] + `"tickets":null` + line[end:]
+			before := regexp.MustCompile(`"before":{[^}]*}`)
+			lines[i] = line[:start] + `"tickets":null` + before.ReplaceAllString(line[end:], `"before":{}`)
 		}
 	}
 	if err := os.WriteFile(file, []byte(rig.Rechained(string(format), lines)), 0o600); err != nil {

@@ -167,7 +167,7 @@ func TestAnAlteredLineIsNotShown(t *testing.T) {
 		!strings.Contains(body, "The journal is damaged") {
 		t.Errorf("%d %s", status, body)
 	}
-	o.post("/verify", "", "<strong>Not sound:</strong>", "000000000001.jsonl", "line 4")
+	o.post("/verify", "", "<strong>Not sound:</strong>", "000000000001.jsonl", "line 5")
 	o.see("/booking?id="+b.ID, "The journal is damaged", "Test Ukrainka")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestLinesAfterDamageAreShownInTheirOwnData(t *testing.T) {
 	if err := os.WriteFile(file, altered, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	page := o.see("/journal", "The journal is damaged before these lines", "line 4", "name p29")
+	page := o.see("/journal", "The journal is damaged before these lines", "line 5", "name p29")
 	if strings.Contains(page, told) {
 		t.Error("what a line did is told by lines that were altered")
 	}

@@ -153,7 +153,7 @@ func TestEvidenceIsCheckedWithPython(t *testing.T) {
 		}
 		os.WriteFile(filepath.Join(dir, name), text, 0o600)
 	}
-	for _, name := range []string{"checkpoint", "keys.txt", "line-000000000004.tlog-proof"} {
+	for _, name := range []string{"checkpoint", "keys.txt", "line-000000000005.tlog-proof"} {
 		text := files[name]
 		os.Remove(filepath.Join(dir, name))
 		if said, good := python(t, dir); good || !strings.Contains(said, "NOT PROVEN") {

@@ -117,7 +117,9 @@ func Words(fsys readonly.FS, inUse bool, first, until uint64) (map[uint64]string
 	state := ledger.NewKeeper()
 	err := events.Read(fsys, inUse, func(l *journal.Line, entry ledger.Entry) error {
 		if entry.Event != nil {
-			state.Apply(l.Stamp, entry)
+			if err := state.Apply(l.Stamp, entry); err != nil {
+				return fmt.Errorf("line %d: %w", l.Seq, err)
+			}
 		}
 		if l.Seq >= first {
 			said[l.Seq] = story.Tell(state.State, entry, l)
@@ -268,7 +270,9 @@ func (s *history) line(l *journal.Line, entry ledger.Entry) error {
 		return err
 	}
 	if entry.Event != nil {
-		s.Apply(l.Stamp, entry)
+		if err := s.Apply(l.Stamp, entry); err != nil {
+			return fmt.Errorf("line %d: %w", l.Seq, err)
+		}
 	}
 	if !s.shows(l.Data, entry.Event) {
 		return nil

@@ -59,13 +59,14 @@ func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 				&booking.TicketPaid{Settled: settled}, &booking.TicketBooked{Settled: settled},
 				&booking.TicketAsked{Settled: settled, Action: booking.Pay},
 			} {
-				err := ledger.Check(st, journal.Stamp{Time: at}, ledger.Entry{Event: e})
+				err := ledger.Check(st, journal.Stamp{Time: at}, ledger.Entry{Event: e, Before: st.Before(e)})
 				if (err != nil) != wrong {
 					t.Errorf("%T on seat %d: %v", e, seat, err)
 				}
 			}
 			later := journal.Stamp{Time: at.Add(web.OfferLife)}
-			err := ledger.Check(st, later, ledger.Entry{Event: &booking.TicketBooked{Settled: settled}})
+			booked := &booking.TicketBooked{Settled: settled}
+			err := ledger.Check(st, later, ledger.Entry{Event: booked, Before: st.Before(booked)})
 			if err != nil {
 				t.Errorf("seat %d when the window of the other is over: %v", seat, err)
 			}

@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"waybill/booking/ids"
+	"waybill/server/ledger/wire"
+	"waybill/store/journal"
+)
+
+// Each line that changes a booking names the line that changed it before (decision lines.before). So whoever
+// has the lines of one booking alone sees whether one was left out.
+
+// Format is the form of lines that this program writes. It rises with a type of line, a member or a form of
+// one that earlier programs do not know. Format 2 added Before.
+const Format = 2
+
+// FormatRaised says that lines of a later format may follow. A program that does not know that format stops
+// there.
+type FormatRaised struct {
+	To int `json:"to"`
+}
+
+// formatKinds has the line that raises the format.
+var formatKinds = []anyKind{
+	kind[FormatRaised]{
+		name: "format.raised",
+		code: codeFormat,
+		apply: func(s *Keeper, _ journal.Stamp, e *FormatRaised) error {
+			if e.To <= s.rest.format {
+				return fmt.Errorf("the format of lines is %d already", s.rest.format)
+			}
+			s.rest.format = e.To
+			return nil
+		},
+	}.any(),
+}
+
+// codeFormat codes the line that raises the format. A format beyond this program's is not read.
+func codeFormat(_ *Codec, l *lineCoder, e *FormatRaised) {
+	wire.Number(&l.data, "to", &e.To)
+	if e.To > Format {
+		l.data.R.Reject(fmt.Sprintf("format %d is not known", e.To))
+	}
+}
+
+// Format returns the newest form of lines that the journal may have: 0 before a line has raised it.
+func (s State) Format() int { return s.rest.format }
+
+// Before says which line changed a booking before: the line's number, 0 for a booking's first.
+type Before struct {
+	One  uint64            // of the one booking that the line changes
+	Each map[ids.ID]uint64 // by booking; not nil in a line of a kind that may change several
+}
+
+// beforeMember is what the member is called in lines.
+const beforeMember = "before"
+
+// Before returns, for each booking that an event will change, the line that changed it last. It is nil for
+// an event that changes none.
+func (s State) Before(e Event) *Before {
+	return kindOf(e).before(s, e)
+}
+
+// lineOf returns the number of the last line of a booking; 0 where there is no such booking.
+func (s State) lineOf(id ids.ID) uint64 {
+	if b := s.Bookings.Any(id); b != nil {
+		return b.Line
+	}
+	return 0
+}
+
+// beforeOne is Before of an event that changes one booking.
+func (s State) beforeOne(id ids.ID) *Before {
+	return &Before{One: s.lineOf(id)}
+}
+
+// beforeEach is Before of an event that may change several bookings.
+func (s State) beforeEach(list []ids.ID) *Before {
+	b := &Before{Each: map[ids.ID]uint64{}}
+	for _, id := range list {
+		b.Each[id] = s.lineOf(id)
+	}
+	return b
+}
+
+// checkBefore returns an error where an entry names other lines than those before it, or none though the
+// format of lines asks for it.
+func (s State) checkBefore(x Entry) error {
+	want := s.Before(x.Event)
+	has := x.Before
+	switch {
+	case want == nil && has == nil:
+		return nil
+	case want == nil:
+		return fmt.Errorf("it says before %s, and a line of its type changes no booking", has)
+	case has == nil && s.Format() < Format:
+		return nil
+	case has == nil:
+		return fmt.Errorf("it has no before, which follows from the lines before it as %s", want)
+	case has.One != want.One || !maps.Equal(has.Each, want.Each):
+		return fmt.Errorf("it says before %s, and by the lines before it that is %s", has, want)
+	}
+	return nil
+}
+
+// String returns the member as lines have it.
+func (b *Before) String() string {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// MarshalJSON writes a number, or an object of numbers by booking.
+func (b *Before) MarshalJSON() ([]byte, error) {
+	if b.Each != nil {
+		return json.Marshal(b.Each)
+	}
+	return json.Marshal(b.One)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (b *Before) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("{")) {
+		b.Each = map[ids.ID]uint64{}
+		return json.Unmarshal(text, &b.Each)
+	}
+	return json.Unmarshal(text, &b.One)
+}
+
+// appendBefore adds the member to a line that is written, as the last of its event.
+func (l *lineCoder) appendBefore() {
+	b := l.entry.Before
+	switch {
+	case b == nil:
+	case b.Each != nil:
+		l.append(beforeMember, b)
+	default: // by far the most
+		w := l.data.W
+		w.B = bytes.TrimSuffix(w.B, []byte("}"))
+		w.Int(beforeMember, int64(b.One))
+		w.EndObject()
+	}
+}
+
+// readBefore reads the member in a line that codes its members itself. Such a line changes one booking.
+func (l *lineCoder) readBefore() {
+	if l.data.Writing() || !l.data.Optional(beforeMember, false) {
+		return
+	}
+	l.data.R.Member(beforeMember)
+	n := l.data.R.Int()
+	if n < 0 {
+		l.data.R.Reject("before is not the number of a line")
+	}
+	l.entry.Before = &Before{One: uint64(n)}
+}
