@@ -102,6 +102,7 @@ func Write(fsys readonly.FS, inUse bool, of history.Filter, to io.Writer) (Found
 	}
 	b := &bundle{
 		Subject: subject(of),
+		Booking: of.Booking,
 		fsys:    fsys,
 		hashes:  fsys,
 		signed:  signed,
@@ -226,6 +227,7 @@ func readSigned(fsys readonly.FS, read func(readonly.FS) ([]byte, error)) (s sig
 // bundle is an archive that is being written. What is exported is for README.txt.
 type bundle struct {
 	Subject string
+	Booking string // whose lines are whole; "" where it is of a ticket
 	Left    int // lines whose personal part was left out
 	Erased  int // and was erased
 	count   int
@@ -376,6 +378,7 @@ func (b *bundle) addRest(history []byte) error {
 	}
 	err := readme.Execute(&about, map[string]any{
 		"Subject":   b.Subject,
+		"Booking":   b.Booking,
 		"Origin":    b.signed.Origin,
 		"Count":     b.count,
 		"Left":      b.Left,
@@ -388,6 +391,11 @@ func (b *bundle) addRest(history []byte) error {
 	})
 	if err != nil {
 		return err
+	}
+	if b.Booking != "" {
+		if err := b.add("booking.txt", []byte(b.Booking+"\n")); err != nil {
+			return err
+		}
 	}
 	return errors.Join(
 		b.add("checkpoint", b.signed.text),

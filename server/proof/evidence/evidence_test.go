@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,7 +90,7 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 			t.Errorf("README.txt does not say %q:\n%s", want, readme)
 		}
 	}
-	if n := bytes.Count(files["verify.py"], []byte("\n")); n > 70 {
+	if n := bytes.Count(files["verify.py"], []byte("\n")); n > 80 {
 		t.Errorf("verify.py has %d lines", n)
 	}
 	if !bytes.Contains(files["history.txt"], []byte("Confirmed/Paid")) {
@@ -110,6 +111,62 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 	}
 }
 
+// Decision lines.before: who leaves out a line between the first and the last of a booking is found out, and
+// the line is named.
+func TestALineLeftOutOfEvidenceIsNamed(t *testing.T) {
+	t.Parallel()
+	p := rig.NewProven(t)
+	files := p.Write(t, history.Filter{Booking: p.Booking})
+	var chain []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		ours := bytes.Contains(files[name], []byte(`"booking":"`+p.Booking)) && strings.HasSuffix(name, ".json")
+		if ours && bytes.Contains(files[name], []byte(`"before":`)) {
+			chain = append(chain, strings.TrimSuffix(name, ".json"))
+		}
+	}
+	if len(chain) < 2 {
+		t.Fatal(chain)
+	}
+	for _, name := range chain[:len(chain)-1] {
+		left := maps.Clone(files)
+		delete(left, name+".json")
+		delete(left, name+".tlog-proof")
+		seq := strings.TrimLeft(strings.TrimPrefix(name, "line-"), "0")
+		want := "line " + seq + " of booking " + p.Booking + " is missing"
+		said := map[string]string{}
+		if rig.Has(t, "python3") {
+			said["verify.py"], _ = python(t, unpack(t, left))
+		}
+		if rig.Has(t, "node") {
+			said["verify.html"] = inNode(t, left)
+		}
+		for checker, text := range said {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s, without %s: %s", checker, name, text)
+			}
+		}
+	}
+}
+
+// inNode returns what the script of verify.html says of files.
+func inNode(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	x := flips{Files: map[string]string{}, Flips: [][3]any{}}
+	for name, text := range files {
+		x.Files[name] = base64.StdEncoding.EncodeToString(text)
+	}
+	text, err := json.Marshal(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := filepath.Join(t.TempDir(), "files.json")
+	if err := os.WriteFile(input, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := exec.Command("node", "-e", nodeHarness, "x", input).CombinedOutput()
+	return string(out)
+}
+
 // Who gets the evidence checks it with Python, offline, also with keys from elsewhere.
 func TestEvidenceIsCheckedWithPython(t *testing.T) {
 	t.Parallel()
@@ -122,6 +179,7 @@ func TestEvidenceIsCheckedWithPython(t *testing.T) {
 	said, good := python(t, dir)
 	want := `^4 lines are in the journal waybill/\w+ as they were written \(1 without the names in them\); ` +
 		`it had \d+ lines at \S+\n` +
+		`whole from line \d+ to line \d+: nothing that changed booking \S{22} between them is missing\n` +
 		`signed by waybill/\w+\nsigned by w.example, a witness, at 2026-11-18T\S+Z\n$`
 	if !good || !regexp.MustCompile(want).MatchString(said) {
 		t.Errorf("%t %s", good, said)
