@@ -306,6 +306,11 @@ type LegacyUsed struct {
 	Partner ID `json:"partner"`
 }
 
+// Sells reports whether the partner may sell what a company runs, which is named by its slug.
+func (p *Partner) Sells(company string) bool {
+	return len(p.Companies) == 0 || slices.Contains(p.Companies, company)
+}
+
 // LastLegacy is the partner's last legacy call; zero is none. After a restart only its day is known: then it
 // is that day's last instant, so that nobody loses the interface too early.
 func (p *Partner) LastLegacy() time.Time {

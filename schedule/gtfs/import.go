@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"waybill/schedule"
+	"waybill/schedule/fare"
 	"waybill/schedule/gtfs/feed"
 	"waybill/schedule/journey"
 )
@@ -341,7 +342,7 @@ func (f *Feed) addTransfer(r *feed.Row, x schedule.Transfer, from, to int32) {
 	// The row stays in the tables, where the search decides. The import reports the consequence.
 	a := &f.out.Stops[from]
 	b := &f.out.Stops[to]
-	far := journey.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > journey.MaxWalk
+	far := fare.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > journey.MaxWalk
 	if far && !x.Forbidden {
 		r.Decided("transfers between stops more than 5 km apart, between which no change is offered")
 	}

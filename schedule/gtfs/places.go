@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"waybill/schedule"
-	"waybill/schedule/journey"
+	"waybill/schedule/fare"
 )
 
 // Stops without an area are in a city of their name. A name alone is no city: a feed may well have two
@@ -397,7 +397,7 @@ func (p point) near(other point) bool {
 
 // kilometres returns the distance of two points over the surface of a sphere.
 func (p point) kilometres(other point) float64 {
-	return journey.Kilometres(p.lat, p.lon, other.lat, other.lon)
+	return fare.Kilometres(p.lat, p.lon, other.lat, other.lon)
 }
 
 // sameClock reports whether two time zones are one, as Europe/Kiev and Europe/Kyiv are: their clocks showed

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 
 	"waybill/schedule"
+	"waybill/schedule/fare"
 	"waybill/schedule/fold"
 )
 
@@ -56,7 +57,7 @@ type index struct {
 	hops     []hop                              // those of two cities side by side, the shown ones first
 	origins  [][]origin                         // by city: the cities from which rides go there, in order
 	hopFares []atomic.Pointer[[]schedule.Money] // by place in hops: what BaseFares has returned
-	fares    fareIndex
+	fares    *fare.Fares
 
 	transfers map[stopPair]schedule.Transfer
 	leastWait int64 // the shortest change anywhere, in seconds
@@ -102,7 +103,7 @@ func newIndex(tt *schedule.Timetable) *index {
 	}
 	f.indexHops()
 	x.hopFares = make([]atomic.Pointer[[]schedule.Money], len(x.hops))
-	f.indexFares()
+	x.fares = fare.Of(tt)
 	return x
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"waybill/schedule"
+	"waybill/schedule/fare"
 )
 
 // Journey is one leg, or two with a change in between.
@@ -405,5 +406,5 @@ func near(a, b *schedule.Stop) bool {
 	if math.Abs(a.Lat-b.Lat)*degree > MaxWalk {
 		return false
 	}
-	return Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) <= MaxWalk
+	return fare.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) <= MaxWalk
 }

@@ -15,7 +15,7 @@ import (
 var leanPackages = []string{
 	"auth", "auth/oidc", "auth/secret", "booking", "booking/books", "booking/ids", "booking/packing",
 	"booking/pages", "booking/seating", "booking/tally", "report", "report/table", "schedule", "schedule/fold",
-	"schedule/gtfs", "schedule/gtfs/feed", "schedule/journey", "server", "server/api/company",
+	"schedule/gtfs", "schedule/gtfs/feed", "schedule/fare", "schedule/journey", "server", "server/api/company",
 	"server/api/legacy", "server/api/partner", "server/api/reference", "server/api/search",
 	"server/command", "server/command/terminal", "server/docs", "server/frame/resource",
 	"server/frame/web", "server/frame/words", "server/front", "server/ledger",

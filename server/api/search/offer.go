@@ -136,7 +136,7 @@ func (s *Finder) FindOffers(r *http.Request, p *auth.Partner, passengersName str
 
 // Sells reports whether a partner may sell what a company runs.
 func Sells(p *auth.Partner, c *schedule.Company) bool {
-	return len(p.Companies) == 0 || slices.Contains(p.Companies, c.Slug)
+	return p.Sells(c.Slug)
 }
 
 // WriteOffer writes an Offer; the legacy interface's has no expiresAt.
