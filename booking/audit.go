@@ -18,16 +18,17 @@ import (
 // before the event. It looks at the holds one by one, and not at the sets of seats by which Create decided.
 func (s *State) CheckCreated(now time.Time, e *Created) error {
 	for k, l := range e.Legs {
-		run := s.runs[l.Run]
-		i := slices.IndexFunc(e.Runs, func(r *Run) bool {
-			return r.ID == l.Run
-		})
-		if i >= 0 {
-			run = e.Runs[i]
-		}
+		run := e.RunOf(k, s)
 		if run == nil || l.From < 0 || l.From >= l.To || int(l.To) >= len(run.Form.Stops) ||
 			int(l.Discount) >= len(run.Form.Discounts) {
 			return fmt.Errorf("booking %s: leg %d is no ride of a run that was sold", e.ID, k+1)
+		}
+		if k == 0 && !run.Dep(l.From).After(now) {
+			return fmt.Errorf("booking %s is sold after the departure at %s", e.ID,
+				run.Dep(l.From).Format(time.RFC3339))
+		}
+		if c := s.runChanges[run.key()]; c != nil && c.Canceled {
+			return fmt.Errorf("booking %s is for %s, which is cancelled", e.ID, c.Run)
 		}
 		for i, t := range e.Tickets {
 			if k >= len(t.Seats) || t.Seats[k] < 1 || int(t.Seats[k]) > int(run.Form.Bus.Seats) {
@@ -59,6 +60,16 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 	return nil
 }
 
+// RunOf returns the run of a leg: one that is sold for the first time, or one that the state has; else nil.
+func (e *Created) RunOf(leg int, s *State) *Run {
+	for _, r := range e.Runs {
+		if r.ID == e.Legs[leg].Run {
+			return r
+		}
+	}
+	return s.runs[e.Legs[leg].Run]
+}
+
 // CheckSettled returns an error where the seat of a revived ticket belongs to another, or where the ticket
 // may not be paid or booked at all.
 func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
@@ -69,6 +80,18 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 	if _, ok := t.next(action, now); !ok {
 		return fmt.Errorf("ticket %s is in no state to %s", e.Ticket, action)
 	}
+	if t.Pending != 0 && t.Pending != action {
+		return fmt.Errorf("ticket %s waits for the provider's answer to %s, and not to %s", e.Ticket, t.Pending,
+			action)
+	}
+	lapsed := t.PhaseAt(now) == Uncompleted
+	if lapsed && e.Seats == nil {
+		return fmt.Errorf("ticket %s lapsed at %s, and this line gives it no seat again", e.Ticket,
+			t.Due().Format(time.RFC3339))
+	}
+	if !lapsed && e.Seats != nil {
+		return fmt.Errorf("ticket %s is given a seat, and has its own", e.Ticket)
+	}
 	for i, l := range t.Itinerary()[:min(len(e.Seats), len(t.Itinerary()))] {
 		l.Seat = e.Seats[i]
 		if err := l.check(l.Run.seats, t.ID, now); err != nil {
@@ -78,7 +101,51 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 	return nil
 }
 
-// CheckCanceled reports whether tickets may be canceled or refunded as an event says.
+// CheckAsked returns an error where the provider may not be asked about a ticket as an event says.
+func (s *State) CheckAsked(now time.Time, e *TicketAsked) error {
+	_, t := s.AnyTicket(e.Ticket)
+	if t != nil && t.Pending != 0 {
+		return fmt.Errorf("the provider was asked about ticket %s, and has yet to answer", e.Ticket)
+	}
+	return s.CheckSettled(now, &e.Settled, e.Action)
+}
+
+// CheckRefused returns an error where the provider was not asked what an event says that it refused.
+func (s *State) CheckRefused(_ time.Time, e *Refused) error {
+	_, t := s.AnyTicket(e.Ticket)
+	if t == nil {
+		return fmt.Errorf("there is no ticket %s", e.Ticket)
+	}
+	if t.Pending != e.Action {
+		return fmt.Errorf("the provider was not asked to %s ticket %s", e.Action, e.Ticket)
+	}
+	return nil
+}
+
+// CheckCarrierSet returns an error where a carrier may not give a ticket its status.
+func (s *State) CheckCarrierSet(now time.Time, e *CarrierSet) error {
+	_, err := s.SetCarrier(now, e.Ticket, e.Status)
+	return err
+}
+
+// CheckMoved returns an error where a ticket may not be moved as an event says.
+func (s *State) CheckMoved(_ time.Time, e *Moved) error {
+	to := &e.To
+	if e.New {
+		to = nil
+	}
+	want, err := s.Move(e.Ticket, to, e.To)
+	if err != nil {
+		return fmt.Errorf("ticket %s: %w", e.Ticket, err)
+	}
+	if *want != *e {
+		return fmt.Errorf("ticket %s is in booking %s, and not in %s", e.Ticket, want.From, e.From)
+	}
+	return nil
+}
+
+// CheckCanceled reports whether tickets may be canceled or refunded as an event says. What is refunded is
+// decided again.
 func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 	for _, c := range e.Tickets {
 		_, t := s.AnyTicket(c.ID)
@@ -88,8 +155,30 @@ func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 		if to, ok := t.next(Cancel, now); !ok || (to == Refunded) != c.Refunded {
 			return fmt.Errorf("ticket %s is in no state to be canceled so", c.ID)
 		}
+		if t.Pending != 0 {
+			return fmt.Errorf("ticket %s waits for the provider's answer, and is canceled", c.ID)
+		}
+		want := CanceledTicket{ID: c.ID, Refunded: c.Refunded}
+		if c.Refunded {
+			want.refund(t, now)
+		}
+		if c.Refund != want.Refund || c.Grace != want.Grace || !slices.Equal(c.Terms, want.Terms) {
+			return fmt.Errorf("ticket %s is refunded %s; by the rules that is %s", c.ID, c.words(), want.words())
+		}
 	}
 	return nil
+}
+
+// words says a refund and how it came about.
+func (c *CanceledTicket) words() string {
+	text := books.Hundredths(c.Refund)
+	if c.Grace {
+		text += " within the grace"
+	}
+	for _, t := range c.Terms {
+		text += fmt.Sprintf(", rule %q %s %% %s", t.Rule, books.Hundredths(t.Percent), books.Hundredths(t.Refund))
+	}
+	return text
 }
 
 // CheckUncompleted reports whether tickets may be recorded as Uncompleted.

@@ -287,12 +287,19 @@ func TestVerifyMeaning(t *testing.T) {
 	put(t, st, add{N: 1}, add{N: 2})
 	closeStore(t, st)
 	lines := journalLines(files(t, dir))
-	_, err := verifyWith(cfg, false, inspect.Expected{}, func(s *sum, stamp journal.Stamp, e add) error {
+	inspected := false
+	rep, err := verifyWith(cfg, false, inspect.Expected{}, func(s *sum, stamp journal.Stamp, e add) error {
 		if e.N == 2 && s.total == 1 && stamp.Seq == 3 {
 			return errFault
 		}
 		return nil
-	}, func(*sum, journal.Stamp) error { t.Error("inspected in spite of damage"); return nil })
+	}, func(*sum, journal.Stamp) error {
+		inspected = true
+		return nil
+	})
+	if err != nil || !inspected {
+		t.Error("a line that breaks a rule ends the reading:", err)
+	}
 	want := journal.Damage{
 		Place: journal.Place{
 			File:   "journal/000000000001.jsonl",
@@ -303,8 +310,8 @@ func TestVerifyMeaning(t *testing.T) {
 		Reason: errFault.Error(),
 		Books:  true,
 	}
-	if d, ok := err.(*journal.Damage); !ok || *d != want {
-		t.Errorf("check: %v, want %v", err, &want)
+	if list := rep.Misfits.List; len(list) != 1 || *list[0] != want || rep.Misfits.Unapplied {
+		t.Errorf("check: %v, want %v", list, &want)
 	}
 	_, err = verifyWith(cfg, false, inspect.Expected{}, func(*sum, journal.Stamp, add) error {
 		return nil

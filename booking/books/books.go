@@ -19,6 +19,7 @@ type Books struct {
 
 	Canceled, Moved int // runs, by their carriers
 	Left            int // tickets that live on runs that are cancelled, until the next start
+	Unjudged        int // bookings whose timetable is not there any more, so that nobody can price them again
 }
 
 // New returns books of nothing.
@@ -62,8 +63,11 @@ func counted[N int | int64](n N, what string) string {
 	return strconv.Itoa(int(n)) + " " + what
 }
 
-// hundredths returns an amount in whole units.
-func hundredths(minor int64) string {
+// Hundredths returns an amount of minor units, or a percentage, in whole ones.
+func Hundredths(minor int64) string {
+	if minor < 0 {
+		return "-" + Hundredths(-minor)
+	}
 	return fmt.Sprintf("%d.%02d", minor/100, minor%100)
 }
 
@@ -78,8 +82,8 @@ func (b *Books) String() string {
 	s = fmt.Appendf(s, "; %s with %s, %d sold, %d held, %d free", runs, seats, b.Sold, b.Held, b.Free)
 	for _, c := range slices.Sorted(maps.Keys(b.Money)) {
 		m := b.Money[c]
-		paid := hundredths(m[0])
-		refunded := hundredths(m[1])
+		paid := Hundredths(m[0])
+		refunded := Hundredths(m[1])
 		s = fmt.Appendf(s, "; %s %s paid, %s refunded", c, paid, refunded)
 	}
 	if b.Canceled+b.Moved > 0 {

@@ -26,9 +26,7 @@ var bookingKinds = []anyKind{
 		name:  "ticket.asked",
 		apply: sold(booking.Recorder.ApplyAsked),
 		code:  codeAsked,
-		check: func(s State, now time.Time, e *booking.TicketAsked) error {
-			return s.Bookings.CheckSettled(now, &e.Settled, e.Action)
-		},
+		check: checked((*booking.State).CheckAsked),
 		booking: func(e *booking.TicketAsked) ids.ID {
 			return e.Booking
 		},
@@ -39,6 +37,7 @@ var bookingKinds = []anyKind{
 	kind[booking.Refused]{
 		name:  "ticket.refused",
 		apply: sold(booking.Recorder.ApplyRefused),
+		check: checked((*booking.State).CheckRefused),
 		booking: func(e *booking.Refused) ids.ID {
 			return e.Booking
 		},
@@ -83,6 +82,7 @@ var bookingKinds = []anyKind{
 	kind[booking.Moved]{
 		name:  "ticket.moved",
 		apply: sold(booking.Recorder.ApplyMoved),
+		check: checked((*booking.State).CheckMoved),
 		bookings: func(_ State, e *booking.Moved) []ids.ID {
 			return []ids.ID{e.From, e.To}
 		},
@@ -94,6 +94,7 @@ var bookingKinds = []anyKind{
 	kind[booking.CarrierSet]{
 		name:  "ticket.carrier",
 		apply: sold(booking.Recorder.ApplyCarrierSet),
+		check: checked((*booking.State).CheckCarrierSet),
 		booking: func(e *booking.CarrierSet) ids.ID {
 			return e.Booking
 		},

@@ -46,6 +46,8 @@ type Report struct {
 	Unerased    []journal.Erasure   // lines whose personal parts were left by an Erase that was cut short
 	Torn        *chain.Torn         // an end that the next start will cut off
 	Witnessed   []observe.Witnessed // for each witness that was asked after
+	// Misfits are the lines that break a rule, where rules were asked for. Their bytes are good.
+	Misfits replay.Misfits
 }
 
 // Unsigned reports whether no checkpoint vouches for the journal. Anybody who can write to the disk can
@@ -89,8 +91,12 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 	}
 	var snapshots checks
 	r := replay.New(model, model.New(), check)
+	var misfits replay.Misfits
+	if check != nil {
+		r.Misfits = &misfits
+	}
 	r.Visits.Visit = func(v *chain.Visited) error {
-		if err := r.Apply(v); err != nil || !slices.Contains(seqs, v.Line.Seq) {
+		if err := r.Apply(v); err != nil || misfits.Unapplied || !slices.Contains(seqs, v.Line.Seq) {
 			return err
 		}
 		write := model.Freeze(r.State)
@@ -108,12 +114,13 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 	if err == nil {
 		err = x.afterwards()
 	}
-	if err == nil {
+	if err == nil && !misfits.Unapplied {
 		err = inspect(r.State, x.end.Head.Stamp)
 	}
 	// A snapshot may be of a line before the one that stopped the reading.
 	err = cmp.Or(snapshots.wait(), err)
 	rep := x.report()
+	rep.Misfits = misfits
 	rep.Snapshots = len(snapshots.wrong)
 	return rep, err
 }

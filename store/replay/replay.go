@@ -7,6 +7,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,8 +44,37 @@ type Replay[S, E any] struct {
 	// calls Apply.
 	Visits chain.Visits
 
+	// Misfits, unless it is nil, collects the lines that break a rule. The reading goes on after them. Without
+	// it the first ends the reading.
+	Misfits *Misfits
+
 	model *Model[S, E]
 	check Check[S, E] // or nil
+}
+
+// Misfits are lines whose bytes are good, and that break a rule.
+type Misfits struct {
+	List []*journal.Damage // the first [MaxMisfits]
+	More int               // how many there are besides
+	// Unapplied reports that one could not be applied. The value is not what the journal's writer had.
+	Unapplied bool
+}
+
+// MaxMisfits is how many lines are named.
+const MaxMisfits = 100
+
+// add takes an error of a line as one of the misfits. Other errors it returns.
+func (m *Misfits) add(err error) error {
+	wrong, ok := errors.AsType[*journal.Damage](err)
+	if m == nil || !ok || !wrong.Books {
+		return err
+	}
+	if len(m.List) == MaxMisfits {
+		m.More++
+		return nil
+	}
+	m.List = append(m.List, wrong)
+	return nil
 }
 
 // New brings a value along the lines after those that it was made from.
@@ -97,15 +127,45 @@ func (r *Replay[S, E]) Apply(v *chain.Visited) error {
 		return nil // the line is the store's own
 	}
 	if x.err != nil {
-		return x.err
+		return r.unapplied(x.err)
 	}
-	if r.check != nil {
-		if err := r.check(r.State, v.Line.Stamp, x.event); err != nil {
-			return inBooks(v, err)
-		}
+	wrong := r.checked(v, x.event)
+	applied := r.applied(v, x.event)
+	if applied != nil {
+		return r.unapplied(cmp.Or(wrong, applied))
 	}
-	if err := r.model.Apply(r.State, v.Line.Stamp, x.event); err != nil {
-		return inBooks(v, err)
+	if wrong != nil {
+		return r.Misfits.add(wrong)
+	}
+	return nil
+}
+
+// unapplied takes the error of a line that could not be applied.
+func (r *Replay[S, E]) unapplied(err error) error {
+	err = r.Misfits.add(err)
+	if err == nil {
+		r.Misfits.Unapplied = true
+	}
+	return err
+}
+
+// checked returns what is wrong with a line before it is applied.
+func (r *Replay[S, E]) checked(v *chain.Visited, e E) (err error) {
+	if r.check == nil {
+		return nil
+	}
+	defer v.Misfit(&err)
+	if wrong := r.check(r.State, v.Line.Stamp, e); wrong != nil {
+		return inBooks(v, wrong)
+	}
+	return nil
+}
+
+// applied applies a line, and returns why it could not.
+func (r *Replay[S, E]) applied(v *chain.Visited, e E) (err error) {
+	defer v.Misfit(&err)
+	if wrong := r.model.Apply(r.State, v.Line.Stamp, e); wrong != nil {
+		return inBooks(v, wrong)
 	}
 	return nil
 }

@@ -228,8 +228,8 @@ func readSigned(fsys readonly.FS, read func(readonly.FS) ([]byte, error)) (s sig
 type bundle struct {
 	Subject string
 	Booking string // whose lines are whole; "" where it is of a ticket
-	Left    int // lines whose personal part was left out
-	Erased  int // and was erased
+	Left    int    // lines whose personal part was left out
+	Erased  int    // and was erased
 	count   int
 
 	fsys      readonly.FS

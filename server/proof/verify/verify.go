@@ -18,6 +18,7 @@ import (
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
+	"waybill/store/replay"
 )
 
 // Report is what Directory found sound.
@@ -31,43 +32,30 @@ type Report struct {
 // Directory checks one that may be in use: every byte of the journal and its snapshots, its
 // checkpoints and what is expected from elsewhere, then the books (decision verify.verdict). It only reads.
 func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
-	rep, _, err := verify(fsys, live, expected, ledger.Check)
+	rep, _, err := verify(fsys, live, expected, true)
 	return rep, err
 }
 
 // Copy checks a copy that was just made, and returns the state that its journal leads to. What breaks a
 // rule in it does so in what was copied, too, and is no reason to have no copy.
 func Copy(fsys readonly.FS) (rep Report, state ledger.State, err error) {
-	rep, state, err = verify(fsys, false, inspect.Expected{}, ledger.Check)
+	rep, state, err = verify(fsys, false, inspect.Expected{}, true)
 	wrong, ok := errors.AsType[*journal.Damage](err)
 	if !ok || !wrong.Books {
 		return rep, state, err
 	}
-	rep, state, err = verify(fsys, false, inspect.Expected{}, nil)
+	rep, state, err = verify(fsys, false, inspect.Expected{}, false)
 	rep.Wrong = wrong
 	return rep, state, err
 }
 
-// rules say whether a line breaks one, in the state before it.
-type rules func(ledger.State, journal.Stamp, ledger.Entry) error
-
-// check returns the rules as package store asks them; nil where there are none.
-func (r rules) check() func(*ledger.Keeper, journal.Stamp, ledger.Entry) error {
-	if r == nil {
-		return nil
-	}
-	return func(k *ledger.Keeper, at journal.Stamp, x ledger.Entry) error {
-		return r(k.State, at, x)
-	}
-}
-
-// verify checks a directory, and returns the state that the journal leads to. Without rules it checks the
-// bytes, the chain and the replay, and not the books.
+// verify checks a directory, and returns the state that the journal leads to. Where it does not decide again,
+// it checks the bytes, the chain and the replay, and not the books.
 func verify(
 	fsys readonly.FS,
 	live bool,
 	expected inspect.Expected,
-	rules rules,
+	decide bool,
 ) (rep Report, state ledger.State, err error) {
 	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, state, err
@@ -77,16 +65,33 @@ func verify(
 		return rep, state, err
 	}
 	model := ledger.NewCodec().Model()
+	again := sales{fsys: fsys}
+	var check replay.Check[*ledger.Keeper, ledger.Entry]
+	if decide {
+		check = func(k *ledger.Keeper, at journal.Stamp, x ledger.Entry) error {
+			return again.check(k.State, at, x)
+		}
+	}
 	var wrong error // with the books as a whole
-	rep.Report, err = inspect.Verify(fsys, live, &model, expected, rules.check(),
+	rep.Report, err = inspect.Verify(fsys, live, &model, expected, check,
 		func(s *ledger.Keeper, end journal.Stamp) error {
 			state = s.State
 			tt, err := ledger.LoadTimetable(fsys, s.TimetableHash())
-			if err == nil && rules != nil {
+			if err == nil && decide {
 				rep.Books, wrong = s.Bookings.Audit(tt, end.Time)
 			}
 			return err
 		})
+	unjudged, missing := again.end()
+	if rep.Books != nil {
+		rep.Books.Unjudged = unjudged
+	}
+	if err == nil {
+		err = missing
+	}
+	if err == nil && len(rep.Misfits.List) > 0 {
+		err = rep.Misfits.List[0]
+	}
 	if err == nil && wrong != nil {
 		err = &journal.Damage{
 			Place:  rep.Last,

@@ -51,24 +51,31 @@ func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	b := rig.Call(t, s, key, "POST", "/v2/bookings",
 		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 2)).Data.Booking
+	rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`)
 	second := ids.Of(b.Tickets[1].ID)
 	err := s.Store.View(func(st ledger.State, at time.Time) {
+		lapsed := journal.Stamp{Time: at.Add(web.OfferLife)}
 		for seat, wrong := range map[int16]bool{1: true, 2: false, 3: false} {
 			settled := booking.Settled{Booking: ids.Of(b.ID), Ticket: second, Seats: []int16{seat}}
 			for _, e := range []ledger.Event{
 				&booking.TicketPaid{Settled: settled}, &booking.TicketBooked{Settled: settled},
 				&booking.TicketAsked{Settled: settled, Action: booking.Pay},
 			} {
-				err := ledger.Check(st, journal.Stamp{Time: at}, ledger.Entry{Event: e, Before: st.Before(e)})
+				err := ledger.Check(st, lapsed, ledger.Entry{Event: e, Before: st.Before(e)})
 				if (err != nil) != wrong {
 					t.Errorf("%T on seat %d: %v", e, seat, err)
 				}
 			}
-			later := journal.Stamp{Time: at.Add(web.OfferLife)}
 			booked := &booking.TicketBooked{Settled: settled}
-			err := ledger.Check(st, later, ledger.Entry{Event: booked, Before: st.Before(booked)})
-			if err != nil {
-				t.Errorf("seat %d when the window of the other is over: %v", seat, err)
+			entry := ledger.Entry{Event: booked, Before: st.Before(booked)}
+			if ledger.Check(st, journal.Stamp{Time: at}, entry) == nil {
+				t.Errorf("seat %d is given to a ticket that has its own", seat)
+			}
+			settled.Seats = nil
+			booked = &booking.TicketBooked{Settled: settled}
+			entry = ledger.Entry{Event: booked, Before: st.Before(booked)}
+			if ledger.Check(st, lapsed, entry) == nil {
+				t.Error("a ticket that has lapsed is booked without a seat")
 			}
 		}
 	})
