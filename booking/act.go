@@ -351,20 +351,34 @@ func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	}
 }
 
-// share divides the refund among the legs. Its sum is the refund that the line says.
+// share divides the refund among the legs.
 func (c *CanceledTicket) share(t *Ticket) {
 	legs := t.Legs[:len(t.Itinerary())]
-	rest := c.Refund
+	var amounts []int64
 	for i := range legs {
+		amounts = append(amounts, legs[i].Amount)
+	}
+	for i, part := range c.Shares(amounts) {
+		legs[i].Refund = part
+	}
+}
+
+// Shares divides the refund among legs that had these shares of the price. Its sum is the refund that the
+// line says.
+func (c *CanceledTicket) Shares(amounts []int64) []int64 {
+	parts := make([]int64, len(amounts))
+	rest := c.Refund
+	for i, amount := range amounts {
 		switch {
 		case c.Grace:
-			legs[i].Refund = legs[i].Amount
+			parts[i] = amount
 		case i < len(c.Terms):
-			legs[i].Refund = c.Terms[i].Refund
+			parts[i] = c.Terms[i].Refund
 		}
-		rest -= legs[i].Refund
+		rest -= parts[i]
 	}
-	legs[0].Refund += rest
+	parts[0] += rest
+	return parts
 }
 
 // SetCarrier decides on a carrier status (decision carrier.status).

@@ -25,7 +25,8 @@ func run(t *testing.T, env map[string]string, args ...string) (code int, stdout,
 	var out, errs bytes.Buffer
 	// A server ends as soon as it serves. Verbs that read go on to their end.
 	stop := make(chan struct{})
-	reading := []string{"verify", "log", "backup", "export", "repair", "checkpoint", "tail", "evidence"}
+	reading := []string{"verify", "log", "backup", "export", "repair", "checkpoint", "tail", "evidence",
+		"statement", "audit"}
 	if len(args) == 0 || !slices.Contains(reading, args[0]) {
 		close(stop)
 	}

@@ -33,6 +33,7 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 		"forget":         {"-booking", id, "-reason", "x"},
 		"idtoken":        {"-email", "a@example.com"},
 		"evidence":       {"-booking", id, "out.zip"},
+		"statement":      {"-from", "2026-11-20", "-to", "2026-11-20"},
 		"backup":         {"out"},
 		"export":         {"out"},
 		"run cancel":     {"-reason", "x", "kl-0700", "2026-11-21"},
@@ -354,7 +355,9 @@ func TestReadingStops(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	out := filepath.Join(t.TempDir(), "out")
-	for _, args := range [][]string{{"verify"}, {"log"}, {"checkpoint"}, {"backup", out}, {"export", out}} {
+	days := []string{"-from", "2026-11-20", "-to", "2026-11-20"}
+	for _, args := range [][]string{{"verify"}, {"log"}, {"checkpoint"}, {"backup", out}, {"export", out},
+		append([]string{"statement"}, days...)} {
 		end := make(chan struct{})
 		close(end)
 		var stdout, stderr bytes.Buffer

@@ -211,6 +211,14 @@ var table = []verb{
 		(*call).evidence, []option{
 			{"booking", "", "of the booking with this `id`"},
 			{"ticket", "", "of the ticket with this `id`"}}},
+	{"statement", "", "prints which money moved in some days: each sale and each refund, and by what rule",
+		(*call).statement, []option{
+			{"from", "", "the first `day`, as in 2026-11-01"},
+			{"to", "", "the last `day`, which is included"},
+			{"partner", "", "only what the partner with this `name` has sold"},
+			{"company", "", "only of the company with this `slug`"},
+			{"zone", "", "the time `zone` of the days, as in Europe/Kyiv; without it UTC"},
+			{"format", "csv", "csv, or text for people"}}},
 	{"tail", "", "writes the journal's lines once they are on the disk, for a standby or another engine", (*call).tail,
 		[]option{
 			{"from", uint64(1), "the `seq` of the first line"},

@@ -197,6 +197,10 @@ func kindNamed(name string) *anyKind {
 	return &kinds[i]
 }
 
+// IsKind reports whether there are lines of a type: a reader that passes over lines must know that they are
+// none of a later version.
+func IsKind(name string) bool { return kindNamed(name) != nil }
+
 // Apply changes the state as an entry says. Its error says what the entry names and the state does not have.
 func (s *Keeper) Apply(at journal.Stamp, x Entry) error {
 	k := kindOf(x.Event)

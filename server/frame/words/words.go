@@ -39,7 +39,10 @@ func Are(n int) string {
 // Hundredths is money in minor units, or a percentage in hundredths.
 type Hundredths int64
 
-// String returns the number with two decimals: 1234 is 12.34.
+// String returns the number with two decimals: 1234 is 12.34, and -5 is -0.05.
 func (v Hundredths) String() string {
+	if v < 0 {
+		return "-" + (-v).String()
+	}
 	return fmt.Sprintf("%d.%02d", v/100, v%100)
 }

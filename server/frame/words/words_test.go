@@ -15,3 +15,8 @@ func ExampleCounted() {
 	// 2 keys
 	// 2 companies
 }
+
+func ExampleHundredths() {
+	fmt.Println(words.Hundredths(1234), words.Hundredths(-5), words.Hundredths(-1234))
+	// Output: 12.34 -0.05 -12.34
+}
