@@ -4,6 +4,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"encoding/csv"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
+	"waybill/server/proof/statement"
 	"waybill/store/durable"
 	"waybill/store/durable/pace"
 	"waybill/store/durable/readonly"
@@ -146,6 +148,7 @@ func (x export) row(table string, cells ...any) {
 // fill writes the journal, a row for each line as it is read, and then the state that it leads to.
 func (x export) fill(fsys readonly.FS, inUse bool) (head journal.Head, err error) {
 	s := ledger.NewKeeper()
+	moved := statement.NewMovements()
 	var shown []uint64 // lines whose personal parts are in the export
 	err = events.Read(fsys, inUse, func(l *journal.Line, entry ledger.Entry) error {
 		head = l.Head
@@ -156,7 +159,9 @@ func (x export) fill(fsys readonly.FS, inUse bool) (head journal.Head, err error
 			return err
 		}
 		rows(x.row).event(l)
-		return x["events"].Error()
+		list, err := moved.Apply(l.Stamp, entry.Event)
+		rows(x.row).movements(list)
+		return cmp.Or(err, x["events"].Error())
 	})
 	if err != nil {
 		return head, err

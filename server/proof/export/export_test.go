@@ -204,9 +204,11 @@ func compareWithSQLite(t *testing.T, dir string, sqlite func(string) string) {
 		`select count(*) from sessions where refreshed_at < access_until and access_until < ends_at`:                                             "2",
 		`select count(*) from reports where completed_at >= created_at and downloaded_at is null and start_date < end_date`:                      "1",
 		`select count(*) < (select count(*) from runs) from forms`:                                                                               "1",
-		`select count(*) from geolocation where is_geolocation`:                                                                                  "1",
-		`select count(*) from tickets where first_name is null`:                                                                                  "1",
-		`select count(*) from events where type = 'booking.created' and data like '{%' and personal like '{%'`:                                   "3",
+		`select sum(amount) from movements`:                                                                    fmt.Sprint(paid - refunded),
+		`select -sum(amount) from movements where kind = 'refund'`:                                             fmt.Sprint(refunded),
+		`select count(*) from geolocation where is_geolocation`:                                                "1",
+		`select count(*) from tickets where first_name is null`:                                                "1",
+		`select count(*) from events where type = 'booking.created' and data like '{%' and personal like '{%'`: "3",
 		// A leg leaves its first stop when the ticket's journey starts.
 		`select count(*) from ticket_legs join tickets using (ticket_id) join run_stops s on s.run_id = ticket_legs.run_id and s.position = boarding
 			where leg = 1 and s.departure_at <> tickets.departure_at`: "0",

@@ -15,6 +15,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
+	"waybill/server/proof/statement"
 	"waybill/store/journal"
 )
 
@@ -34,6 +35,15 @@ func (x rows) event(l *journal.Line) {
 		personal = secrets.ReplaceAll(personal, nil)
 	}
 	x("events", l.Seq, l.Time, l.Type, fmt.Sprintf("%x", l.Hash), string(data), string(personal))
+}
+
+// movements writes the money that a line moves.
+func (x rows) movements(list []statement.Movement) {
+	for i := range list {
+		m := &list[i]
+		x("movements", m.Kind, m.At.Seq, m.At.Time, m.Currency, m.Amount, m.Ticket, m.Booking, m.Partner,
+			m.Company, m.Rule)
+	}
 }
 
 // all writes a state as it stands at an instant. A table's rows come after those that they name.

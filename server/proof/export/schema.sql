@@ -217,6 +217,22 @@ create table events (
     personal text -- JSON: names, e-mail, phones, or when they were erased; a user's has no password's hash
 );
 
+-- The money that moved: a row for each carrier's part of each sale and refund. Its columns are those of waybill
+-- statement, which has its amounts with two decimals.
+create table movements (
+    kind text not null, -- sale or refund
+    seq bigint not null references events, -- the line that says that a ticket was paid, or that refunds
+    time timestamptz not null, -- of that line
+    currency text not null, -- three capital letters
+    amount bigint not null, -- in minor units, hundredths; of a refund below zero
+    ticket text not null references tickets,
+    booking text not null, -- that the ticket was in then
+    partner text not null, -- its name
+    company text not null, -- the carrier's slug, of the trip as it was sold
+    rule text not null, -- sale, grace, rule ID hours N percent P, or run cancelled
+    primary key (seq, ticket, company, rule)
+);
+
 -- To load into PostgreSQL, here:
 --
 --   psql -1 -v ON_ERROR_STOP=1 -f schema.sql DATABASE
@@ -242,6 +258,7 @@ create table events (
 -- psql: \copy geolocation from 'geolocation.csv' with (format csv, header, encoding 'UTF8')
 -- psql: \copy run_changes from 'run_changes.csv' with (format csv, header, encoding 'UTF8')
 -- psql: \copy events from 'events.csv' with (format csv, header, encoding 'UTF8')
+-- psql: \copy movements from 'movements.csv' with (format csv, header, encoding 'UTF8')
 --
 -- To load into SQLite (3.32 or later), here:
 --
@@ -268,6 +285,7 @@ create table events (
 -- sqlite: .import --csv --skip 1 geolocation.csv geolocation
 -- sqlite: .import --csv --skip 1 run_changes.csv run_changes
 -- sqlite: .import --csv --skip 1 events.csv events
+-- sqlite: .import --csv --skip 1 movements.csv movements
 -- sqlite: update partners set companies = nullif(companies, ''), last_legacy_at = nullif(last_legacy_at, '');
 -- sqlite: update api_keys set revoked_at = nullif(revoked_at, '');
 -- sqlite: update users set email = nullif(email, ''), first_name = nullif(first_name, ''), last_name = nullif(last_name, '');

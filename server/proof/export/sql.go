@@ -13,6 +13,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
+	"waybill/server/proof/statement"
 	"waybill/store/journal"
 )
 
@@ -25,6 +26,7 @@ import (
 type SQL struct {
 	out    io.Writer
 	state  *ledger.Keeper
+	moved  *statement.Movements
 	decode events.Decoder
 	tables map[string]schemaTable
 	begun  bool
@@ -36,6 +38,7 @@ func NewSQL(out io.Writer) *SQL {
 	x := &SQL{
 		out:    out,
 		state:  ledger.NewKeeper(),
+		moved:  statement.NewMovements(),
 		decode: events.NewDecoder(),
 		tables: map[string]schemaTable{},
 	}
@@ -72,6 +75,10 @@ func (x *SQL) Line(l *journal.Line, wanted bool) error {
 		}
 		x.state.Apply(l.Stamp, entry)
 	}
+	moved, err := x.moved.Apply(l.Stamp, entry.Event)
+	if err != nil {
+		return err
+	}
 	if !wanted {
 		return nil
 	}
@@ -81,6 +88,7 @@ func (x *SQL) Line(l *journal.Line, wanted bool) error {
 		return fmt.Errorf("seq %d: %w", l.Seq, err)
 	}
 	rows(x.upsert).event(l)
+	rows(x.upsert).movements(moved) // they name the line
 	x.printf("commit;\n")
 	return x.err
 }

@@ -205,16 +205,12 @@ func ruleOf(c *booking.CanceledTicket, k int, form *schedule.Form) string {
 	if c.Grace {
 		return "grace"
 	}
-	if k >= len(c.Terms) {
-		return ""
-	}
-	term := c.Terms[k]
 	for _, r := range form.Rules {
-		if r.ID == term.Rule && r.Percent == term.Percent {
+		if k < len(c.Terms) && r.ID == c.Terms[k].Rule && r.Percent == c.Terms[k].Percent {
 			return fmt.Sprintf("rule %s hours %d percent %s", r.ID, r.Hours, words.Hundredths(r.Percent))
 		}
 	}
-	return "" // no program wrote this line: verify names it
+	return "unknown" // no program wrote this line: verify names it
 }
 
 // moving is what a line moves for one ticket: a movement for each company and rule.
