@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"waybill/server/front"
+	"waybill/server/proof/pack"
 	"waybill/server/proof/statement"
+	"waybill/server/proof/verify"
+	"waybill/store/inspect"
 )
 
 // The verbs for those who settle accounts and those who audit them.
@@ -35,6 +38,37 @@ func (c *call) statement() (int, error) {
 	}
 	inUse := c.signedFirst()
 	_, err = statement.Write(c.fsys, inUse, of, format, c.Stdout)
+	return exitFailed, err
+}
+
+// audit writes what an auditor takes home of some days.
+func (c *call) audit() (int, error) {
+	period, err := statement.ParsePeriod(c.text("from"), c.text("to"), "")
+	if err != nil {
+		return exitUsage, err
+	}
+	if err := c.mustExist(); err != nil {
+		return exitFailed, err
+	}
+	inUse := c.signedFirst()
+	var wrong error // what verify says
+	made, err := pack.File(c.fsys, inUse, pack.Options{
+		Period: period,
+		Verdict: func() (v any) {
+			beside := verify.Beside{Live: inUse || front.IsLocked(c.dir)}
+			if inUse {
+				beside.Sign = func() { front.SignFirst(c.dir) }
+			}
+			v, wrong = verify.Judge(c.fsys, c.dir, beside, inspect.Expected{}, "")
+			return v
+		},
+	}, c.Arg(0))
+	if err == nil {
+		fmt.Fprintln(c.Stdout, c.Arg(0), made)
+	}
+	if err == nil && wrong != nil {
+		fmt.Fprintf(c.Stderr, "waybill: verify says: %v\n", wrong)
+	}
 	return exitFailed, err
 }
 

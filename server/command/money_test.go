@@ -1,8 +1,11 @@
 package command
 
 import (
+	"archive/zip"
+	"io"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // Decision statement.rows: what the command line alone shows wrong is 2, a partner or a company that there is
@@ -44,5 +47,33 @@ func TestStatementSaysWhatIsWrong(t *testing.T) {
 		}
 		args := []string{"statement", "-data", dir, "-from", "2026-11-20", "-to", "2026-11-20"}
 		want(t, code, says, append(args, more...)...)
+	}
+}
+
+// Decision audit.pack: the pack has what verify -json says; an OUT that is there is left alone.
+func TestAudit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	out := filepath.Join(t.TempDir(), "out.zip")
+	today := time.Now().UTC().Format(time.DateOnly)
+	audit := []string{"audit", "-data", dir, "-from", today, "-to", today}
+	want(t, 2, "takes OUT.zip after its flags", audit...)
+	want(t, 2, `^waybill: -from must be given, .*\n$`, "audit", "-data", dir, out)
+	want(t, 2, `^waybill: -from 2026-11-21 is after -to 2026-11-20\n$`, "audit", "-data", dir, "-from",
+		"2026-11-21", "-to", "2026-11-20", out)
+	want(t, 0, `out\.zip has \d+ lines of the period, of \d+ lines\n$`, append(audit, out)...)
+	want(t, 1, `out\.zip is there already\n$`, append(audit, out)...)
+	archive, err := zip.OpenReader(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	f, err := archive.Open("audit-" + today + "-" + today + "/verify.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(f)
+	if said := want(t, 0, "sound", "verify", "-data", dir, "-json"); err != nil || string(got) != said {
+		t.Errorf("verify.json is\n%s\nand verify -json says\n%s\n%v", got, said, err)
 	}
 }

@@ -219,6 +219,11 @@ var table = []verb{
 			{"company", "", "only of the company with this `slug`"},
 			{"zone", "", "the time `zone` of the days, as in Europe/Kyiv; without it UTC"},
 			{"format", "csv", "csv, or text for people"}}},
+	{"audit", "OUT.zip",
+		"writes what an auditor takes home of some days: statement, acts, readings, notes and a proof between them",
+		(*call).audit, []option{
+			{"from", "", "the first `day`, as in 2026-11-01, in UTC"},
+			{"to", "", "the last `day`, which is included"}}},
 	{"tail", "", "writes the journal's lines once they are on the disk, for a standby or another engine", (*call).tail,
 		[]option{
 			{"from", uint64(1), "the `seq` of the first line"},

@@ -32,7 +32,6 @@ import (
 	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
-	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/journal/seek"
 	"waybill/store/note"
@@ -332,27 +331,10 @@ func (b *bundle) path(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
 
 // hashAgain makes the hashes of the signed lines in a directory of their own, which close removes.
 func (b *bundle) hashAgain() error {
-	dir, err := os.MkdirTemp("", "waybill-evidence-")
-	if err != nil {
-		return err
-	}
-	b.temporary = dir
-	own := durable.Dir(dir)
+	own, err := events.HashAgain(b.fsys, b.signed.Seq)
+	b.temporary = string(own)
 	b.hashes = own
-	files, err := stored.Open(own, 0, tree.Empty)
-	if err != nil {
-		return err
-	}
-	_, err = inspect.Read(b.fsys, true, func(_ journal.Place, l *journal.Line) error {
-		if l.Seq <= b.signed.Seq {
-			files.Add(tree.Leaf(l.Chained))
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return files.Write()
+	return err
 }
 
 // close removes what was made for the proofs.

@@ -25,7 +25,8 @@ import (
 )
 
 // Columns are a statement's, in their order.
-var Columns = []string{"kind", "seq", "time", "currency", "amount", "ticket", "booking", "partner", "company", "rule"}
+var Columns = []string{"kind", "seq", "time", "currency", "amount", "ticket", "booking", "partner", "company",
+	"rule"}
 
 // Formats are the formats of Write.
 var Formats = []string{"csv", "text"}

@@ -81,7 +81,8 @@ func playMoney(t *testing.T, dir string, beside func()) (ids map[string]string) 
 		p := rig.NewPlayer(t, dir, "money")
 		for line := range strings.Lines(moneyScript) {
 			if strings.TrimSpace(line) == "import" {
-				rig.Import(t, p.S, rig.FeedWith(t, map[string][][2]string{"routes.txt": {{"ZL 1,", "ZL 1a,"}}}))
+				renamed := map[string][][2]string{"routes.txt": {{"ZL 1,", "ZL 1a,"}}}
+				rig.Import(t, p.S, rig.FeedWith(t, renamed))
 				continue
 			}
 			p.Play(strings.TrimRight(line, "\n"))
@@ -124,18 +125,19 @@ func days(t *testing.T, from, to, zone string) statement.Period {
 func TestAStatementHasEachMovement(t *testing.T) {
 	dir := t.TempDir()
 	vars := playMoney(t, dir, nil)
-	text := ""
+	period := days(t, "2026-11-20", "2026-11-30", "")
 	seqs := regexp.MustCompile(`^(sale|refund|journal),\d+,`)
 	var rows []string
-	for _, row := range written(t, dir, false, statement.Filter{Period: days(t, "2026-11-20", "2026-11-30", "")}) {
+	for _, row := range written(t, dir, false, statement.Filter{Period: period}) {
 		line := seqs.ReplaceAllString(strings.Join(row, ","), "$1,#,")
 		for _, name := range strings.Fields("two t1 t2 moved external x b g k") {
 			line = strings.ReplaceAll(line, vars[name], "$"+name)
 		}
 		rows = append(rows, line)
 	}
-	text = "\n" + strings.Join(rows, "\n") + "\n"
-	text = regexp.MustCompile(`hash [0-9a-f]{64} checkpoint \d+`).ReplaceAllString(text, "hash H checkpoint N")
+	text := "\n" + strings.Join(rows, "\n") + "\n"
+	head := regexp.MustCompile(`hash [0-9a-f]{64} checkpoint \d+`)
+	text = head.ReplaceAllString(text, "hash H checkpoint N")
 	if text != statementOfMoney {
 		t.Errorf("the statement is %s", text)
 	}
@@ -164,8 +166,8 @@ journal,#,2026-11-23T16:21:00.000Z,,,,,,,hash H checkpoint N
 // All movements are what verify prints, of whatever was played.
 func TestTheSumIsWhatTheBooksHave(t *testing.T) {
 	dirs := map[string]string{}
-	for _, name := range []string{"run_cancel", "run_move", "run_provider", "refund_tiers", "grace", "external",
-		"change", "edits", "legacy_provider"} {
+	for _, name := range strings.Fields(
+		"run_cancel run_move run_provider refund_tiers grace external change edits legacy_provider") {
 		dirs[name] = t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
 			p := rig.NewPlayer(t, dirs[name], name)
@@ -279,7 +281,8 @@ func TestAPeriodOpensWithWhatMovedBefore(t *testing.T) {
 		rows := written(t, dir, false, statement.Filter{Period: days(t, c.day, c.day, c.zone)})
 		var text []string
 		for _, row := range rows {
-			text = append(text, strings.Join(slices.DeleteFunc(row, func(s string) bool { return s == "" }), " "))
+			cells := slices.DeleteFunc(row, func(s string) bool { return s == "" })
+			text = append(text, strings.Join(cells, " "))
 		}
 		said := strings.Join(text, "\n")
 		if !strings.Contains(said, c.opening) || !strings.Contains(said, c.closing) ||
@@ -421,9 +424,8 @@ func TestALineThatSpeaksOfNothingIsNamed(t *testing.T) {
 		if err := os.CopyFS(forged, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}
-		err := os.WriteFile(filepath.Join(forged, rig.JournalFile), []byte(rig.Rechained(string(format), lines)),
-			0o600)
-		if err != nil {
+		chained := []byte(rig.Rechained(string(format), lines))
+		if err := os.WriteFile(filepath.Join(forged, rig.JournalFile), chained, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf("seq %d: no line before it sells the ticket %s", at+1, ids.ID{7})
