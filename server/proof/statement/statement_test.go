@@ -364,6 +364,26 @@ func TestBesideAServerAStatementEndsWithANote(t *testing.T) {
 	if !strings.HasSuffix(last[9], " checkpoint "+last[1]) {
 		t.Errorf("it ends with %s", last)
 	}
+	// Of an earlier note, what comes after it is left out beside a server.
+	early := filepath.Join(dir, "checkpoints.log")
+	log, err := os.ReadFile(early)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := strings.Index(string(log), "\n\nwaybill/")
+	for name, text := range map[string][]byte{"checkpoints.log": log[:end+2], "checkpoint": log[:end+1]} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := rows[len(rows)-1]
+	for _, inUse := range []bool{true, false} {
+		rows = written(t, dir, inUse, statement.Filter{Period: period})
+		last = rows[len(rows)-1]
+		if inUse == (last[1] == whole[1]) || inUse != strings.HasSuffix(last[9], " checkpoint "+last[1]) {
+			t.Errorf("it ends with %s, with a server: %v", last, inUse)
+		}
+	}
 	// Without its notes nobody vouches for the line.
 	if err := os.Remove(filepath.Join(dir, "checkpoints.log")); err != nil {
 		t.Fatal(err)
@@ -376,7 +396,7 @@ func TestBesideAServerAStatementEndsWithANote(t *testing.T) {
 		t.Errorf("it ends with %s", last)
 	}
 	var out strings.Builder
-	_, err := statement.Write(durable.Dir(dir), false, statement.Filter{Period: period}, "text", &out)
+	_, err = statement.Write(durable.Dir(dir), false, statement.Filter{Period: period}, "text", &out)
 	if err != nil || !strings.HasPrefix(out.String(), "kind     seq  time ") {
 		t.Errorf("%v\n%s", err, &out)
 	}
