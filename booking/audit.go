@@ -163,7 +163,8 @@ func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 			want.refund(t, now)
 		}
 		if c.Refund != want.Refund || c.Grace != want.Grace || !slices.Equal(c.Terms, want.Terms) {
-			return fmt.Errorf("ticket %s is refunded %s; by the rules that is %s", c.ID, c.words(), want.words())
+			return fmt.Errorf("ticket %s is refunded %s; by the rules that is %s", c.ID, c.words(),
+				want.words())
 		}
 	}
 	return nil
@@ -176,7 +177,8 @@ func (c *CanceledTicket) words() string {
 		text += " within the grace"
 	}
 	for _, t := range c.Terms {
-		text += fmt.Sprintf(", rule %q %s %% %s", t.Rule, books.Hundredths(t.Percent), books.Hundredths(t.Refund))
+		text += fmt.Sprintf(", rule %q %s %% %s", t.Rule, books.Hundredths(t.Percent),
+			books.Hundredths(t.Refund))
 	}
 	return text
 }

@@ -44,8 +44,8 @@ type Replay[S, E any] struct {
 	// calls Apply.
 	Visits chain.Visits
 
-	// Misfits, unless it is nil, collects the lines that break a rule. The reading goes on after them. Without
-	// it the first ends the reading.
+	// Misfits, unless it is nil, collects the lines that break a rule. The reading goes on after them.
+	// Without it the first ends the reading.
 	Misfits *Misfits
 
 	model *Model[S, E]

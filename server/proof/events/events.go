@@ -68,3 +68,15 @@ func ErasedAfter(fsys readonly.FS, head journal.Head) (erased bool, err error) {
 	})
 	return erased, err
 }
+
+// Apply applies a line to a state, where the line has an event. Its error says which line names what is not
+// there.
+func Apply(state *ledger.Keeper, l *journal.Line, x ledger.Entry) error {
+	if x.Event == nil {
+		return nil
+	}
+	if err := state.Apply(l.Stamp, x); err != nil {
+		return fmt.Errorf("line %d: %w", l.Seq, err)
+	}
+	return nil
+}

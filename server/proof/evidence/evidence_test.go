@@ -119,8 +119,9 @@ func TestALineLeftOutOfEvidenceIsNamed(t *testing.T) {
 	files := p.Write(t, history.Filter{Booking: p.Booking})
 	var chain []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		ours := bytes.Contains(files[name], []byte(`"booking":"`+p.Booking)) && strings.HasSuffix(name, ".json")
-		if ours && bytes.Contains(files[name], []byte(`"before":`)) {
+		text := files[name]
+		ours := strings.HasSuffix(name, ".json") && bytes.Contains(text, []byte(`"booking":"`+p.Booking))
+		if ours && bytes.Contains(text, []byte(`"before":`)) {
 			chain = append(chain, strings.TrimSuffix(name, ".json"))
 		}
 	}

@@ -152,8 +152,8 @@ func (x export) fill(fsys readonly.FS, inUse bool) (head journal.Head, err error
 	var shown []uint64 // lines whose personal parts are in the export
 	err = events.Read(fsys, inUse, func(l *journal.Line, entry ledger.Entry) error {
 		head = l.Head
-		if entry.Event != nil {
-			s.Apply(l.Stamp, entry)
+		if err := events.Apply(s, l, entry); err != nil {
+			return err
 		}
 		if err := checkShown(entry.Event, &shown, l); err != nil {
 			return err

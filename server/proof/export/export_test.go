@@ -52,7 +52,9 @@ func stateOf(t *testing.T, dir string) (ledger.State, journal.Head) {
 	err := events.Read(durable.Dir(dir), false, func(l *journal.Line, x ledger.Entry) error {
 		head = l.Head
 		if x.Event != nil {
-			s.Apply(l.Stamp, x)
+			if err := s.Apply(l.Stamp, x); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

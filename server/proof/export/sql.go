@@ -73,7 +73,9 @@ func (x *SQL) Line(l *journal.Line, wanted bool) error {
 		if entry, err = x.decode(l.Type, l.Data, l.Personal); err != nil {
 			return fmt.Errorf("seq %d: %w", l.Seq, err)
 		}
-		x.state.Apply(l.Stamp, entry)
+	}
+	if err := events.Apply(x.state, l, entry); err != nil {
+		return err
 	}
 	moved, err := x.moved.Apply(l.Stamp, entry.Event)
 	if err != nil {

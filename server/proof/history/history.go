@@ -116,10 +116,8 @@ func Words(fsys readonly.FS, inUse bool, first, until uint64) (map[uint64]string
 	said := map[uint64]string{}
 	state := ledger.NewKeeper()
 	err := events.Read(fsys, inUse, func(l *journal.Line, entry ledger.Entry) error {
-		if entry.Event != nil {
-			if err := state.Apply(l.Stamp, entry); err != nil {
-				return fmt.Errorf("line %d: %w", l.Seq, err)
-			}
+		if err := events.Apply(state, l, entry); err != nil {
+			return err
 		}
 		if l.Seq >= first {
 			said[l.Seq] = story.Tell(state.State, entry, l)
@@ -269,10 +267,8 @@ func (s *history) line(l *journal.Line, entry ledger.Entry) error {
 	if err := s.derive(l.Time); err != nil {
 		return err
 	}
-	if entry.Event != nil {
-		if err := s.Apply(l.Stamp, entry); err != nil {
-			return fmt.Errorf("line %d: %w", l.Seq, err)
-		}
+	if err := events.Apply(s.Keeper, l, entry); err != nil {
+		return err
 	}
 	if !s.shows(l.Data, entry.Event) {
 		return nil

@@ -136,8 +136,8 @@ func read(fsys readonly.FS, inUse bool, period statement.Period, until uint64, a
 
 // line puts a line into the lists that it is of.
 func (r *reading) line(l *journal.Line, x ledger.Entry) error {
-	if x.Event != nil {
-		r.state.Apply(l.Stamp, x)
+	if err := events.Apply(r.state, l, x); err != nil {
+		return err
 	}
 	if _, signed := r.hashes[l.Seq]; signed {
 		r.hashes[l.Seq] = l.Hash

@@ -229,7 +229,9 @@ func booksOf(t *testing.T, dir string) (money map[string][2]int64, companies map
 	err := events.Read(durable.Dir(dir), false, func(l *journal.Line, x ledger.Entry) error {
 		end = l.Head
 		if x.Event != nil {
-			s.Apply(l.Stamp, x)
+			if err := s.Apply(l.Stamp, x); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
