@@ -63,6 +63,8 @@ func samples(t *testing.T) (directories [][]sample) {
 		{Event: &booking.Refused{Booking: id, Ticket: id, Action: booking.Pay}, By: by, Idempotency: retry},
 		{Event: &WorldForked{World: "a", From: "main"}},
 		{Event: &FormatRaised{To: Format}},
+		{Event: &MessagesSent{IDs: []string{"m"}, As: SentAsFile}},
+		{Event: &PersonalRead{Page: "/booking", Booking: &id, Run: &run, People: 2}, By: by},
 		{Event: &booking.TicketPaid{Settled: asked.Settled}, Before: &Before{One: 7}},
 		{Event: &booking.Moved{Ticket: id}, Before: &Before{Each: map[ids.ID]uint64{id: 7}}},
 		{Event: &ClockSet{Still: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}},

@@ -245,9 +245,10 @@ func (a *Agenda) Pop() any {
 
 // The events of the outbox.
 type (
-	// MessagesSent says that messages have left, or were overtaken before they could.
+	// MessagesSent says that messages have left, and how: all of a line in the same way.
 	MessagesSent struct {
 		IDs []string `json:"messages"`
+		As  string   `json:"as,omitempty"` // one of SentAs; "" in lines of before format 2
 	}
 	// MessageParked says that a message is not tried any more, and why.
 	MessageParked struct {
@@ -258,6 +259,14 @@ type (
 	MessagesRetried struct {
 		IDs []string `json:"messages"`
 	}
+)
+
+// The ways in which messages leave.
+const (
+	SentAsMail = "mail"
+	SentAsText = "text"
+	SentAsFile = "file" // an e-mail where there is no mail server
+	SentAsNone = "none" // it was no longer true when it could have been sent
 )
 
 // applySent forgets messages that have left.

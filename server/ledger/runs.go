@@ -60,6 +60,10 @@ var runKinds = []anyKind{
 			func(e *booking.RunRestored) ids.RunName { return e.Run },
 		),
 	}.any(),
+	kind[PersonalRead]{
+		name:  "personal.read",
+		apply: nothing[PersonalRead],
+	}.any(),
 	kind[ManifestRead]{
 		name:  "manifest.read",
 		apply: nothing[ManifestRead],
@@ -74,6 +78,15 @@ type ManifestRead struct {
 	Passengers int         `json:"passengers"`
 	User       *auth.ID    `json:"user,omitempty"`
 	Company    string      `json:"company,omitempty"` // the user's, by id
+}
+
+// PersonalRead says that an operator, whom the line names, was shown names, addresses or phones on a page of
+// the desk (decision desk.readings).
+type PersonalRead struct {
+	Page    string       `json:"page"` // its path
+	Booking *ids.ID      `json:"booking,omitempty"`
+	Run     *ids.RunName `json:"run,omitempty"`
+	People  int          `json:"people"` // how many were on it
 }
 
 // checkManifestRead returns an error unless as many people travel on the run as the line says.

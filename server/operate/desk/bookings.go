@@ -73,6 +73,7 @@ func (s *Desk) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By) e
 		Title: "Search",
 		Here:  "/search",
 		Body:  x,
+		Read:  &ledger.PersonalRead{People: len(x.Tickets)},
 	})
 }
 
@@ -215,9 +216,11 @@ func (s *Desk) getBooking(w http.ResponseWriter, r *http.Request, by ledger.By) 
 		return web.ErrNotFound
 	}
 	var x *bookingPage
+	read := &ledger.PersonalRead{Booking: &id}
 	err := s.Store.View(func(st ledger.State, now time.Time) {
 		if b := st.Bookings.Any(id); b != nil {
 			x = newBookingPage(st, b, now)
+			read.People = people(b)
 		}
 	})
 	if err != nil {
@@ -241,7 +244,18 @@ func (s *Desk) getBooking(w http.ResponseWriter, r *http.Request, by ledger.By) 
 		Title: "Booking " + x.ID,
 		Here:  "/search",
 		Body:  x,
+		Read:  read,
 	})
+}
+
+// people returns how many passengers of a booking are known by name.
+func people(b *booking.Booking) (n int) {
+	for i := range b.Tickets {
+		if !b.Tickets[i].Passenger.Forgotten() {
+			n++
+		}
+	}
+	return n
 }
 
 // newBookingPage returns what the page of a booking shows, but for its story.
@@ -351,7 +365,7 @@ func (s *Desk) story(id string) ([]history.LogLine, error) {
 }
 
 // getTicket answers GET /ticket?id=…: the ticket on a page to print, as its partner and its passenger get it.
-func (s *Desk) getTicket(w http.ResponseWriter, r *http.Request, _ ledger.By) error {
+func (s *Desk) getTicket(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	id, ok := ids.Parse(r.URL.Query().Get("id"))
 	if !ok {
 		return web.ErrNotFound
@@ -368,6 +382,13 @@ func (s *Desk) getTicket(w http.ResponseWriter, r *http.Request, _ ledger.By) er
 	}
 	if t == nil {
 		return web.ErrNotFound
+	}
+	read := &ledger.PersonalRead{Booking: &b.ID}
+	if !t.Passenger.Forgotten() {
+		read.People = 1
+	}
+	if err := s.recordRead(by, r.URL.Path, read); err != nil {
+		return err
 	}
 	return send(w, ticket.PagePolicy, func(out io.Writer) error {
 		return ticket.WriteDocument(out, b, t, s.TicketKey, now)

@@ -83,6 +83,7 @@ func (s *Desk) getMessages(w http.ResponseWriter, r *http.Request, by ledger.By)
 		Title: "Messages",
 		Here:  "/messages",
 		Body:  x,
+		Read:  &ledger.PersonalRead{People: len(x.Unsent) + len(x.Letters)},
 	})
 }
 
@@ -111,5 +112,6 @@ func (s *Desk) getLetter(w http.ResponseWriter, r *http.Request, by ledger.By) e
 		Title: x.Subject,
 		Here:  "/messages",
 		Body:  x,
+		Read:  &ledger.PersonalRead{People: 1},
 	})
 }

@@ -131,5 +131,6 @@ func (s *Desk) getUsers(w http.ResponseWriter, r *http.Request, by ledger.By) er
 		Title: "Company users",
 		Here:  "/users",
 		Body:  x,
+		Read:  &ledger.PersonalRead{People: len(x.List)},
 	})
 }

@@ -54,6 +54,9 @@ func (t teller) run(event ledger.Event) string {
 	// Nothing had followed from the change, so that there is nothing more to tell.
 	case *booking.RunRestored:
 		return fmt.Sprintf("run restore: what was changed of %s is taken back: %s", e.Run, e.Reason)
+	case *ledger.PersonalRead:
+		return fmt.Sprintf("the page %s of the desk was read, with the data of %s%s", e.Page,
+			words.Counted(e.People, "person"), ofWhat(e))
 	// Reading changes nothing, and is told all the same: the list has names.
 	case *ledger.ManifestRead:
 		who := ""
@@ -229,4 +232,15 @@ func (t teller) runCanceled(e *booking.RunCanceled) string {
 		}
 	}
 	return said.String()
+}
+
+// ofWhat says which booking or run a page was about.
+func ofWhat(e *ledger.PersonalRead) string {
+	switch {
+	case e.Booking != nil:
+		return fmt.Sprintf(", of booking %s", e.Booking)
+	case e.Run != nil:
+		return fmt.Sprintf(", of %s", e.Run)
+	}
+	return ""
 }

@@ -52,7 +52,7 @@ func (s *Relay) file(m *ledger.Message, name string, letter []byte) error {
 
 // sync makes the letters among messages durable, all by one sync. With an error it returns the letters that
 // must be written again.
-func (f *filed) sync(fsys durable.FS, messages []*ledger.Message) (lost map[string]bool, err error) {
+func (f *filed) sync(fsys durable.FS, messages []gone) (lost map[string]bool, err error) {
 	lost = map[string]bool{}
 	var names []string
 	f.mu.Lock()

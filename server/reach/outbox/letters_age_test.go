@@ -296,6 +296,9 @@ func TestFilesAreCountedAsFiles(t *testing.T) {
 		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock()})
 		defer func() { s.Close() }()
 		paysOne(t, s, key)
+		if text := rig.JournalText(t, dir); !strings.Contains(text, `"],"as":"file"}`) {
+			t.Errorf("the line does not say that the letter became a file: %s", text)
+		}
 		said := metricsOf(t, s)
 		for _, want := range []string{`{as="mail"} 0`, `{as="text"} 0`, `{as="file"} 1`} {
 			if !strings.Contains(said, "waybill_outbox_sent_total"+want+"\n") {

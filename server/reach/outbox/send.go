@@ -94,10 +94,10 @@ func (s *Relay) Run() {
 type sender struct {
 	*Relay
 	lanes   [ledger.Lanes]lane
-	known   uint64            // how many of the messages that have come into the outbox the lanes have
-	results chan result       // of the attempts under way
-	sent    []*ledger.Message // and overtaken ones, not journalled yet
-	flush   <-chan time.Time  // when sent is journalled; nil while it is empty
+	known   uint64           // how many of the messages that have come into the outbox the lanes have
+	results chan result      // of the attempts under way
+	sent    []gone           // not journalled yet
+	flush   <-chan time.Time // when sent is journalled; nil while it is empty
 }
 
 // underWay returns how many attempts are under way.
@@ -167,7 +167,7 @@ func (x *sender) sendDue() error {
 func (x *sender) ended(r result) {
 	x.lanes[r.lane].underWay--
 	switch {
-	case r.sent != nil:
+	case r.sent.Message != nil:
 		x.sent = append(x.sent, r.sent)
 		if x.flush == nil {
 			x.flush = time.After(sentDelay)
@@ -185,11 +185,11 @@ func (x *sender) secure() {
 		return
 	}
 	now, _ := x.Now() // after the store has failed, nothing is tried again
-	x.sent = slices.DeleteFunc(x.sent, func(m *ledger.Message) bool {
+	x.sent = slices.DeleteFunc(x.sent, func(m gone) bool {
 		if !lost[m.ID] {
 			return false
 		}
-		again := x.failed(m, now, err).again
+		again := x.failed(m.Message, now, err).again
 		if again.ID != "" {
 			heap.Push(&x.lanes[m.Lane()].todo, again)
 		}
@@ -222,11 +222,17 @@ func overtaken(m *ledger.Message, t *booking.Ticket) bool {
 	return false
 }
 
+// gone is a message that is not to be sent any more, and as what it was sent: see ledger.MessagesSent.
+type gone struct {
+	*ledger.Message
+	as string
+}
+
 // result is the result of an attempt: sent is the message if it was sent or overtaken, again says when it is
 // tried again. A message that is parked or forgotten has neither.
 type result struct {
 	lane  int
-	sent  *ledger.Message
+	sent  gone
 	again ledger.Due
 }
 
@@ -252,13 +258,14 @@ func (s *Relay) deliver(id string) result {
 	// A retry may come a little before its time, so that not all come at once.
 	if now.Sub(known) >= FirstRetry/2 && overtaken(m, t) {
 		s.tries.forget(id)
-		return result{sent: m}
+		return result{sent: gone{m, ledger.SentAsNone}}
 	}
 	err = s.sendObserved(m, b, t)
 	if err == nil {
-		s.Counts.Sent[s.sentAs(m)].Add(1)
+		as := s.sentAs(m)
+		s.Counts.Sent[as].Add(1)
 		s.tries.forget(id)
-		return result{sent: m}
+		return result{sent: gone{m, web.SentAsNames[as]}}
 	}
 	if s.Base.Err() != nil {
 		return result{} // the stop has broken it off
@@ -331,24 +338,26 @@ func (s *Relay) park(e *ledger.MessageParked) error {
 
 // recordSent journals that messages were sent. If passengers were forgotten meanwhile, it removes their
 // letters.
-func (s *Relay) recordSent(list []*ledger.Message) error {
+func (s *Relay) recordSent(list []gone) error {
 	if len(list) == 0 {
 		return nil
 	}
 	forgotten := false
 	_, err := s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
-		e := new(ledger.MessagesSent)
+		var lines []*ledger.MessagesSent // one for each way
 		for _, m := range list {
-			if st.Outbox.Find(m.ID) != nil {
-				e.IDs = append(e.IDs, m.ID)
-			} else {
+			if st.Outbox.Find(m.ID) == nil {
 				forgotten = true
+				continue
 			}
+			at := slices.IndexFunc(lines, func(e *ledger.MessagesSent) bool { return e.As == m.as })
+			if at < 0 {
+				at = len(lines)
+				lines = append(lines, &ledger.MessagesSent{As: m.as})
+			}
+			lines[at].IDs = append(lines[at].IDs, m.ID)
 		}
-		if e.IDs == nil {
-			return nil, nil
-		}
-		return ledger.Entries(e), nil
+		return ledger.Entries(lines...), nil
 	}, nil)
 	if err == nil && forgotten {
 		err = s.RemoveLetters()
