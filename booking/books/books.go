@@ -2,6 +2,7 @@
 package books
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,38 @@ func New() *Books {
 		Status: map[string]int{},
 		Money:  map[string][2]int64{},
 	}
+}
+
+// MarshalJSON writes the figures, amounts in minor units. over and shared count the surplus.
+func (b *Books) MarshalJSON() ([]byte, error) {
+	type money struct {
+		Paid     int64 `json:"paid"`
+		Refunded int64 `json:"refunded"`
+	}
+	moved := map[string]money{}
+	for currency, m := range b.Money {
+		moved[currency] = money{m[0], m[1]}
+	}
+	return json.Marshal(struct {
+		Bookings  int              `json:"bookings"`
+		Tickets   int              `json:"tickets"`
+		Status    map[string]int   `json:"status"`
+		Runs      int              `json:"runs"`
+		Seats     int              `json:"seats"`
+		Sold      int              `json:"sold"`
+		Held      int              `json:"held"`
+		Free      int              `json:"free"`
+		Money     map[string]money `json:"money"`
+		Cancelled int              `json:"cancelled"`
+		Moved     int              `json:"moved"`
+		Left      int              `json:"left"`
+		Over      int              `json:"over"`
+		Shared    int              `json:"shared"`
+		Unjudged  int              `json:"unjudged"`
+	}{
+		b.Bookings, b.Tickets, b.Status, b.Runs, b.Seats, b.Sold, b.Held, b.Free, moved, b.Canceled, b.Moved,
+		b.Left, len(b.Surplus.Oversold), len(b.Surplus.Shared), b.Unjudged,
+	})
 }
 
 // Add adds what was counted of other bookings.

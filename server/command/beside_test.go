@@ -60,7 +60,7 @@ func TestLinesThatAreBeingSignedAccuseNobody(t *testing.T) {
 	s := serve(t, "-data", dir)
 	for range 5 {
 		want(t, 0, "^wb_", "partner", "add", "-data", dir, "one more")
-		want(t, 0, `^sound: [^\n]*\nthe books at [^\n]*\n$`, "verify", "-data", dir)
+		want(t, 0, `^sound: [^\n]*\nthe journal is [^\n]*\nthe books at [^\n]*\n$`, "verify", "-data", dir)
 	}
 	// Nor do those that are written while it reads.
 	stop := make(chan struct{})
@@ -76,7 +76,7 @@ func TestLinesThatAreBeingSignedAccuseNobody(t *testing.T) {
 		}
 	})
 	for range 10 {
-		want(t, 0, `^sound: [^\n]*\nthe books at [^\n]*\n$`, "verify", "-data", dir)
+		want(t, 0, `^sound: [^\n]*\nthe journal is [^\n]*\nthe books at [^\n]*\n$`, "verify", "-data", dir)
 	}
 	close(stop)
 	writing.Wait()

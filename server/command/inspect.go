@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"waybill/booking/ids"
 	"waybill/server/frame/words"
@@ -18,6 +20,7 @@ import (
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
 	"waybill/server/reach/ticket"
+	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
@@ -93,15 +96,9 @@ func (c *call) evidence() (int, error) {
 	return exitFailed, err
 }
 
-// verify checks a directory and says what it found.
+// verify checks a directory and says what it found: the same for people and for programs, with the same exit
+// code.
 func (c *call) verify() (int, error) {
-	if err := c.mustExist(); err != nil {
-		return exitFailed, err
-	}
-	if c.text("key") != "" && c.text("against") == "" {
-		return exitUsage, errors.New("-key is of the checkpoints that -against names: give both")
-	}
-	// One verdict, for people and for programs: both show the same, and the exit code is the same.
 	code, v, err := c.judge()
 	if c.get("json").(bool) {
 		text, failed := json.MarshalIndent(v, "", "  ")
@@ -111,37 +108,53 @@ func (c *call) verify() (int, error) {
 	if err != nil {
 		return code, err
 	}
-	found := v.Found
 	fmt.Fprintf(c.Stdout, "sound: %s in %s, %s, %s; the last line's hash is %s\n",
-		words.Counted(found.Lines, "line"), words.Counted(found.Files, "file"),
-		words.Counted(found.Snapshots, "snapshot"), words.Counted(found.Checkpoints, "checkpoint"),
-		found.Hash)
-	for _, remark := range v.Remarks {
-		fmt.Fprintln(c.Stdout, remark)
+		words.Counted(v.Lines, "line"), words.Counted(v.Files, "file"),
+		words.Counted(v.Snapshots, "snapshot"), words.Counted(v.Checkpoints, "checkpoint"), v.Hash)
+	fmt.Fprintf(c.Stdout, "the journal is %s, its key %s\n", v.Origin, cmp.Or(v.Key, "not here"))
+	for _, w := range v.Witnesses {
+		fmt.Fprintf(c.Stdout, "%s has signed up to line %d, at %s\n", w.Name, w.Lines, w.Time)
 	}
-	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", found.Time, found.Books)
-	for _, line := range found.Surplus {
+	for _, remark := range v.Remarks {
+		fmt.Fprintln(c.Stdout, inLine(remark))
+	}
+	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", v.Time.UTC().Format(time.RFC3339), v.Books)
+	for _, line := range v.Books.Surplus.Lines() {
 		fmt.Fprintf(c.Stdout, "surplus: %s\n", line)
 	}
 	if against := c.text("against"); against != "" {
-		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", words.Counted(found.Kept, "checkpoint"),
-			against)
+		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", words.Counted(v.Kept, "checkpoint"), against)
 	}
 	return exitDone, nil
 }
 
+// inLine says a remark, after the line that it is of.
+func inLine(e observe.Event) string {
+	if e.Seq == 0 || e.Kind == "unsigned" || e.Kind == "clock" { // which name their lines themselves
+		return e.Text
+	}
+	return fmt.Sprintf("line %d, %s: %s", e.Seq, e.Kind, e.Text)
+}
+
 // judge verifies the directory against what the caller knows of it from elsewhere.
 func (c *call) judge() (code int, v verify.Verdict, err error) {
+	if err := c.mustExist(); err != nil {
+		return exitFailed, verify.Failed(err), err
+	}
+	if c.text("key") != "" && c.text("against") == "" {
+		err := errors.New("-key is of the checkpoints that -against names: give both")
+		return exitUsage, verify.Failed(err), err
+	}
 	var expected inspect.Expected
 	if c.isGiven("witness-key") && len(c.list("witness-key")) == 0 {
 		err = errors.New("-witness-key is empty: it would ask for nobody's signature")
-		return exitUsage, verify.Verdict{Problem: err.Error()}, err
+		return exitUsage, verify.Failed(err), err
 	}
 	for _, vkey := range c.list("witness-key") {
 		key, err := note.ParseKey(vkey)
 		if err != nil {
 			err = fmt.Errorf("-witness-key %q %w", vkey, err)
-			return exitUsage, verify.Verdict{Problem: err.Error()}, err
+			return exitUsage, verify.Failed(err), err
 		}
 		expected.Witnesses = append(expected.Witnesses, key)
 	}
@@ -149,7 +162,7 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	against := c.text("against")
 	expected.Kept, err = readKept(against, c.text("key"))
 	if err != nil {
-		return exitFailed, verify.Verdict{Problem: err.Error()}, err
+		return exitFailed, verify.Failed(err), err
 	}
 	var beside verify.Beside
 	if front.StepBackBeside(c.dir, c.StepBack) {
@@ -160,7 +173,7 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	switch {
 	case err == nil:
 		return exitDone, v, nil
-	case v.Torn:
+	case v.Verdict == "torn":
 		return exitTorn, v, err
 	}
 	return exitFailed, v, err

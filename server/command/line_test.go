@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waybill/server/proof/verify"
+	"waybill/store/chain/observe"
 )
 
 // Decision verbs.help.
@@ -162,10 +163,9 @@ func TestJSON(t *testing.T) {
 				t.Errorf("%s: %q", list, got)
 			}
 		}
-		var v verify.Verdict
-		parse(t, &v, want(t, 0, "", "verify", "-data", dir, "-json"))
-		f := v.Found
-		if !v.Sound || f == nil || !f.Signed || f.Lines < 2 || len(f.Hash) != 64 || v.Problem != "" {
+		v := verdictOf(t, want(t, 0, "", "verify", "-data", dir, "-json"))
+		if v.Verdict != "sound" || v.Lines < 2 || v.Checkpoints < 1 || len(v.Problems) > 0 ||
+			!strings.HasPrefix(v.Key, v.Origin+"+") || v.Books["tickets"] == nil {
 			t.Errorf("%+v", v)
 		}
 		lines := strings.Split(strings.TrimSpace(want(t, 0, "", "log", "-data", dir, "-json")), "\n")
@@ -204,29 +204,54 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 	}
 	want(t, 1, "damaged: .*waybill repair -data "+dir+" -cut-at \\d+ -reason TEXT OUT", "verify", "-data",
 		dir)
-	var v verify.Verdict
-	parse(t, &v, want(t, 1, "damaged", "verify", "-data", dir, "-json"))
-	if v.Sound || v.Place == nil || v.Place.File != firstFile || v.Place.Seq == 0 || v.Problem == "" {
+	v := verdictOf(t, want(t, 1, "damaged", "verify", "-data", dir, "-json"))
+	if p := v.Problems; v.Verdict != "damaged" || len(p) != 1 || p[0].Kind != "damaged" ||
+		p[0].File != firstFile || p[0].Seq == 0 || p[0].Line == 0 || p[0].Text == "" || v.Origin == "" {
 		t.Errorf("%+v", v)
 	}
 	want(t, 65, "waybill verify -data "+dir, "serve", "-data", dir, "-addr", "127.0.0.1:0")
 }
 
-// TestVerifyJSONOfWhatIsNotSound: each verify.Verdict is an object, and says what could be read.
+// verdict is what verify -json prints.
+type verdict struct {
+	Verdict, Origin, Key          string
+	Lines                         uint64
+	Files, Snapshots, Checkpoints int
+	Witnesses                     []verify.WitnessFound
+	Problems                      []verify.Problem
+	Remarks                       []observe.Event
+	Books                         map[string]any
+}
+
+// verdictOf reads a verdict, which has all members, and no list that is null.
+func verdictOf(t *testing.T, text string) (v verdict) {
+	t.Helper()
+	in := json.NewDecoder(strings.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if v.Witnesses == nil || v.Problems == nil || v.Remarks == nil || len(v.Books) != 15 {
+		t.Errorf("a member is missing, or null: %s", text)
+	}
+	return v
+}
+
+// TestVerifyJSONOfWhatIsNotSound: each verdict is an object, and says what could be read.
 func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
-	var v verify.Verdict
 	nothing := written(t, "no note")
-	parse(t, &v, want(t, 1, "^waybill: -against .*: is not a checkpoint\n$|{", "verify", "-data", dir,
-		"-json", "-against", nothing))
-	if v.Sound || v.Problem == "" || v.Place != nil {
-		t.Errorf("a file that holds no checkpoint: %+v", v)
-	}
-	v = verify.Verdict{}
-	parse(t, &v, want(t, 1, "", "verify", "-data", dir, "-json", "-against", filepath.Join(dir, "nowhere")))
-	if v.Sound || v.Problem == "" {
-		t.Errorf("a file that is not there: %+v", v)
+	none := filepath.Join(dir, "nowhere")
+	for what, args := range map[string][]string{
+		"a file that holds no checkpoint": {"-data", dir, "-against", nothing},
+		"a file that is not there":        {"-data", dir, "-against", none},
+		"a directory that is not there":   {"-data", none},
+	} {
+		v := verdictOf(t, want(t, 1, "", append([]string{"verify", "-json"}, args...)...))
+		if p := v.Problems; v.Verdict != "failed" || len(p) != 1 || p[0].Kind != "failed" || p[0].Text == "" {
+			t.Errorf("%s: %+v", what, v)
+		}
 	}
 	_, _, stderr := run(t, nil, "verify", "-data", dir, "-against", nothing)
 	if strings.Contains(stderr, "damaged") || strings.Contains(stderr, "backup") {
@@ -238,9 +263,9 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	}
 	journal.WriteString(`{"hash":"12`)
 	journal.Close()
-	v = verify.Verdict{}
-	parse(t, &v, want(t, 3, "", "verify", "-data", dir, "-json"))
-	if v.Sound || !v.Torn || v.Found == nil || !v.Found.Signed || v.Found.Lines == 0 || v.Place == nil {
+	v := verdictOf(t, want(t, 3, "", "verify", "-data", dir, "-json"))
+	if p := v.Problems; v.Verdict != "torn" || v.Checkpoints == 0 || v.Lines == 0 || len(p) != 1 ||
+		p[0].File != firstFile {
 		t.Errorf("a torn tail: %+v", v)
 	}
 }

@@ -228,7 +228,7 @@ func TestVerifyNamesAFileThatIsMissing(t *testing.T) {
 		if !named || strings.Contains(stderr, "open ") {
 			t.Errorf("%s: %s%s", name, stdout, stderr)
 		}
-		want(t, 1, `(?s)"place": {\s*"file": "`+name, "verify", "-json", "-data", left)
+		want(t, 1, `(?s)"kind": "damaged",\s*"file": "`+name, "verify", "-json", "-data", left)
 		if name == "FORMAT" {
 			want(t, 1, "^waybill: .*FORMAT: is missing, but there is a journal", "log", "-data", left)
 			continue

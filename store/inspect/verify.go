@@ -46,6 +46,8 @@ type Report struct {
 	Unerased    []journal.Erasure   // lines whose personal parts were left by an Erase that was cut short
 	Torn        *chain.Torn         // an end that the next start will cut off
 	Witnessed   []observe.Witnessed // for each witness that was asked after
+	Origin      string              // the directory's name
+	Happened    []observe.Event     // to the journal, in the order of its lines
 	// Misfits are the lines that break a rule, where rules were asked for. Their bytes are good.
 	Misfits replay.Misfits
 }
@@ -131,6 +133,7 @@ type verification struct {
 	notes    observe.Notes
 	names    *observe.Names
 	erasures *observe.Erasures
+	happened observe.Happened
 	end      chain.End
 }
 
@@ -171,6 +174,7 @@ func (x *verification) read(live bool, proven uint64, visits *chain.Visits) erro
 		x.notes.Repairs,
 		x.names,
 		observe.Snapshots{Newest: proven},
+		&x.happened,
 		&x.notes,
 		visits,
 	}
@@ -198,7 +202,10 @@ func (x *verification) afterwards() error {
 
 // report returns the findings.
 func (x *verification) report() Report {
+	origin, _ := x.names.Now()
 	return Report{
+		Origin:      origin,
+		Happened:    x.happened.List,
 		Head:        x.end.Head,
 		Last:        x.end.At,
 		Files:       x.end.Files,

@@ -25,6 +25,17 @@ type Opened struct {
 	After string      `json:"after"` // how the journal ended
 	Torn  *OpenedTorn `json:"torn,omitempty"`
 	Key   string      `json:"key,omitempty"` // the directory's verifier key, where no line says it yet
+	// Unsigned has the lines that no note vouched for.
+	Unsigned *OpenedUnsigned `json:"unsigned,omitempty"`
+	// Witnesses are the names of those who are asked to sign too; nil where no server is started.
+	Witnesses []string `json:"witnesses,omitzero"`
+	Program   any      `json:"program,omitempty"` // what opened the directory, in the form of that program
+}
+
+// OpenedUnsigned is a stretch of lines.
+type OpenedUnsigned struct {
+	From  uint64 `json:"from"`
+	Lines uint64 `json:"lines"`
 }
 
 // OpenedTorn is the end of the journal that the start has cut off.

@@ -36,6 +36,13 @@ type bookkeeping struct {
 // newBookkeeping makes one, and does something more at its end, unless that is nil.
 func newBookkeeping(t *testing.T, more func(*server.Server)) *bookkeeping {
 	t.Helper()
+	return newBookkeepingOf(t, func(*bookkeeping, func(action string, booking int, body string)) {}, more)
+}
+
+// newBookkeepingOf makes one, and does something more before its end as the partner, and as the operator.
+func newBookkeepingOf(t *testing.T, asPartner func(*bookkeeping, func(action string, booking int, body string)),
+	more func(*server.Server)) *bookkeeping {
+	t.Helper()
 	b := &bookkeeping{dir: t.TempDir()}
 	var since atomic.Int64 // nanoseconds
 	s, key := rig.Demo(t, server.Config{Dir: b.dir, Now: func() time.Time {
@@ -68,6 +75,7 @@ func newBookkeeping(t *testing.T, more func(*server.Server)) *bookkeeping {
 	since.Add(int64(15 * time.Minute))
 	book(rig.Bukovel, 1) // the second seat is free again
 	do("cancel", 2, "")
+	asPartner(b, do)
 	if more != nil {
 		more(s)
 	}

@@ -1,58 +1,119 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"waybill/booking/books"
 	"waybill/server/frame/words"
+	"waybill/server/ledger"
 	"waybill/store/chain/observe"
+	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
+	"waybill/store/note"
 )
 
 // Verdict is what verify says of a directory, with -json as an object (decision verify.verdict).
 type Verdict struct {
-	Sound bool `json:"sound"`
-	// only an end that never became durable is wrong: the next start cuts it
-	Torn    bool           `json:"torn"`
-	Problem string         `json:"problem,omitempty"` // why it is not sound
-	Place   *place         `json:"place,omitempty"`   // of damage or of a torn tail
-	Found   *findings      `json:"found,omitempty"`   // where all could be read
-	Witness []witnessFound `json:"witnesses,omitempty"`
-	Remarks []string       `json:"notes,omitempty"`
+	// Verdict is the first of the kinds that holds, see [Kinds].
+	Verdict     string          `json:"verdict"`
+	Origin      string          `json:"origin"` // the directory's name
+	Key         string          `json:"key"`    // that its notes are signed with, as a verifier key; "": none
+	Lines       uint64          `json:"lines"`
+	Files       int             `json:"files"`
+	Snapshots   int             `json:"snapshots"`
+	Checkpoints int             `json:"checkpoints"`
+	Witnesses   []WitnessFound  `json:"witnesses"`
+	Problems    []Problem       `json:"problems"`
+	Remarks     []observe.Event `json:"remarks"`
+	Books       *books.Books    `json:"books"` // of nothing, where they could not be made up
+
+	Hash string    `json:"-"` // of the last line, in hex
+	Time time.Time `json:"-"` // of the last line
+	Kept int       `json:"-"` // checkpoints of -against that the journal extends
 }
 
-// findings are what verify has read.
-type findings struct {
-	Signed      bool   `json:"signed"`
-	Lines       uint64 `json:"lines"`
-	Files       int    `json:"files"`
-	Snapshots   int    `json:"snapshots"`
-	Checkpoints int    `json:"checkpoints"`
-	Hash        string `json:"hash"` // of the last line
-	Time        string `json:"time"` // of the last line
-	Books       string `json:"books"`
-	// what imports have brought about: runs with more passengers than seats, seats that two of them have
-	Surplus []string `json:"surplus,omitempty"`
-	Kept    int      `json:"kept"` // checkpoints of -against that the journal extends
+// Kinds are what a verdict and its problems may be, in the order in which they count.
+var Kinds = []string{
+	"failed", // it could not be read
+	"newer",
+	"damaged",
+	"forked", // a note does not fit
+	"books",  // a line breaks a rule; its bytes are good
+	"torn",   // only an end that never became durable is wrong: the next start cuts it
+	"unsigned",
+	"unwitnessed",
+	"sound",
 }
 
-// witnessFound is what a witness of -witness-key has signed.
-type witnessFound struct {
-	Name string `json:"name"`
-	Line uint64 `json:"line"` // the last one that it vouches for; 0: it has signed nothing
-	At   string `json:"at,omitempty"`
-}
+// Sound reports whether nothing is wrong.
+func (v *Verdict) Sound() bool { return v.Verdict == "sound" }
 
-// place is where in the journal something is.
-type place struct {
+// Problem is one thing that is wrong. Line, byte and seq are 0 where it is of no line.
+type Problem struct {
+	Kind string `json:"kind"`
 	File string `json:"file"`
 	Line int    `json:"line"`
 	Byte int64  `json:"byte"`
 	Seq  uint64 `json:"seq"`
+	Text string `json:"text"`
+}
+
+// WitnessFound is what a witness of -witness-key has signed.
+type WitnessFound struct {
+	Name  string `json:"name"`
+	Lines uint64 `json:"lines"` // that it vouches for; 0: it has signed nothing
+	Time  string `json:"time"`  // "" where it has signed nothing
+}
+
+// Failed is the verdict where the directory could not be looked at.
+func Failed(err error) Verdict {
+	v := newVerdict(&Report{})
+	v.problem(Problem{Kind: "failed", Text: err.Error()})
+	return v.judged()
+}
+
+// newVerdict returns what a report has found, before it is judged.
+func newVerdict(rep *Report) Verdict {
+	v := Verdict{
+		Origin:      rep.Origin,
+		Lines:       rep.Head.Seq,
+		Files:       rep.Files,
+		Snapshots:   rep.Snapshots,
+		Checkpoints: rep.Checkpoints,
+		Witnesses:   []WitnessFound{},
+		Problems:    []Problem{},
+		Remarks:     append([]observe.Event{}, rep.Happened...),
+		Books:       rep.Books,
+		Hash:        fmt.Sprintf("%x", rep.Head.Hash),
+		Time:        rep.Head.Time,
+	}
+	if v.Books == nil {
+		v.Books = books.New()
+	}
+	return v
+}
+
+// problem adds a problem.
+func (v *Verdict) problem(p Problem) {
+	v.Problems = append(v.Problems, p)
+}
+
+// judged returns the verdict that the problems lead to.
+func (v Verdict) judged() Verdict {
+	v.Verdict = "sound"
+	for _, kind := range slices.Backward(Kinds) {
+		if slices.ContainsFunc(v.Problems, func(p Problem) bool { return p.Kind == kind }) {
+			v.Verdict = kind
+		}
+	}
+	return v
 }
 
 // Beside is who else has the directory open.
@@ -79,112 +140,141 @@ func Judge(
 ) (Verdict, error) {
 	beside.sign()
 	rep, err := Directory(fsys, beside.Live, expected)
-	if err != nil {
-		return unsound(err, name, against)
-	}
-	if beside.Sign != nil && rep.Vouched < rep.Head.Seq { // lines that were written meanwhile
+	if err == nil && beside.Sign != nil && rep.Vouched < rep.Head.Seq { // lines that were written meanwhile
 		beside.sign()
 		if signed, err := inspect.SignedSince(fsys, rep.Head); err == nil && signed {
 			rep.Vouched = rep.Head.Seq
 		}
 	}
-	v := Verdict{Found: &findings{
-		Signed:      !rep.Unsigned(),
-		Lines:       rep.Head.Seq,
-		Files:       rep.Files,
-		Snapshots:   rep.Snapshots,
-		Checkpoints: rep.Checkpoints,
-		Hash:        fmt.Sprintf("%x", rep.Head.Hash),
-		Kept:        len(expected.Kept),
-		Time:        rep.Head.Time.UTC().Format(time.RFC3339),
-		Books:       rep.Books.String(),
-		Surplus:     rep.Books.Surplus.Lines(),
-	}}
+	if rep.Origin == "" { // it was not read to its end
+		rep.Origin, _, _ = journal.ReadOrigin(fsys)
+	}
+	v := newVerdict(&rep)
+	v.Kept = len(expected.Kept)
+	if public, err := checkpoint.PublicKey(fsys); err == nil && rep.Origin != "" {
+		v.Key = note.NewKey(rep.Origin, public).String()
+	}
+	var said error
+	if err != nil {
+		said = v.wrong(err, &rep, name, against)
+	}
 	if rep.Torn != nil { // as after a power cut: nobody was told that these lines are kept
-		v.Torn = true
-		v.Problem = rep.Torn.Damage.Error()
-		v.Place = placeOf(&rep.Torn.Damage)
-		return v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them", &rep.Torn.Damage,
-			words.Counted(rep.Torn.Bytes, "byte"))
+		v.problem(problemOf("torn", &rep.Torn.Damage))
+		said = cmp.Or(said, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them", &rep.Torn.Damage,
+			words.Counted(rep.Torn.Bytes, "byte")))
 	}
-	v.Problem = v.unsigned(&rep)
-	if v.Problem != "" {
-		return v, errors.New(v.Problem)
+	if err == nil {
+		said = cmp.Or(said, v.unsigned(&rep))
+		v.remark(&rep, beside.Live)
 	}
-	v.Sound = true
-	v.remark(&rep, beside.Live)
-	return v, nil
+	return v.judged(), said
 }
 
-// unsound is the verdict on a directory that cannot be read to its end.
-func unsound(err error, name, against string) (Verdict, error) {
+// problemOf returns damage as a problem.
+func problemOf(kind string, d *journal.Damage) Problem {
+	return Problem{kind, d.File, d.Line, d.Offset, d.Seq, d.Reason}
+}
+
+// wrong adds what is wrong with a directory, and returns it with what to do next.
+func (v *Verdict) wrong(err error, rep *Report, name, against string) error {
+	for _, d := range rep.Misfits.List {
+		v.problem(problemOf("books", d))
+	}
+	if n := rep.Misfits.More; n > 0 {
+		v.problem(Problem{Kind: "books", Text: fmt.Sprintf("and %d more lines break a rule", n)})
+	}
 	damage, isDamage := errors.AsType[*journal.Damage](err)
 	switch {
+	case errors.Is(err, journal.ErrNewer):
+		v.problem(Problem{Kind: "newer", Text: err.Error()})
+		return err
 	case !isDamage:
-		return Verdict{Problem: err.Error()}, err
+		v.problem(Problem{Kind: "failed", Text: err.Error()})
+		return err
 	case damage.File == observe.KeptFile: // it is not the directory that is wrong
+		kind := "failed"
 		err = fmt.Errorf("-against %s: %s", against, damage.Reason)
 		if damage.Forked != "" {
+			kind = "forked"
 			err = fmt.Errorf("%s: %w", damage.Forked, err)
 		}
-		return Verdict{Problem: err.Error()}, err
+		v.problem(Problem{Kind: kind, File: against, Text: err.Error()})
+		return err
+	case damage.Forked != "":
+		p := problemOf("forked", damage)
+		p.Text = damage.Forked + ": " + p.Text
+		v.problem(p)
+		return fmt.Errorf("%s: %w", damage.Forked, err)
+	case damage.Books: // there is nothing to cut: the chain is whole
+		if len(rep.Misfits.List) == 0 {
+			v.problem(problemOf("books", damage))
+		}
+		return fmt.Errorf("books: %w%s", err, others(len(rep.Misfits.List)+rep.Misfits.More-1))
 	}
-	v := Verdict{
-		Problem: err.Error(),
-		Place:   placeOf(damage),
+	v.problem(problemOf("damaged", damage))
+	if strings.HasPrefix(damage.File, ledger.TimetableDir+"/") {
+		return fmt.Errorf("damaged: %w", err)
 	}
-	if damage.Forked != "" {
-		return v, fmt.Errorf("%s: %w", damage.Forked, err)
-	}
-	if damage.Books { // there is nothing to cut: the chain is whole
-		return v, fmt.Errorf("books: %w", err)
-	}
-	return v, fmt.Errorf("damaged: %w; %s", err, afterDamage(name, damage))
+	return fmt.Errorf("damaged: %w; %s", err, afterDamage(name, damage))
 }
 
-// unsigned says who has not signed the lines, "" where all have that should.
-func (v *Verdict) unsigned(rep *Report) (problem string) {
-	if !v.Found.Signed {
-		return fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that "+
+// others says how many other lines break a rule.
+func others(n int) string {
+	if n < 1 {
+		return ""
+	}
+	return fmt.Sprintf("; so do %s more", words.Counted(n, "line"))
+}
+
+// unsigned says who has not signed the lines; nil where all have that should.
+func (v *Verdict) unsigned(rep *Report) (said error) {
+	if rep.Unsigned() && v.Kept == 0 {
+		said = fmt.Errorf("not signed: %s follow from each other, but there is no checkpoint that "+
 			"vouches for them; whoever has the disk can have written them. "+
 			"The next start signs them as they are",
 			words.Counted(rep.Head.Seq, "line"))
+		v.problem(Problem{Kind: "unsigned", Text: said.Error()})
 	}
 	for _, w := range rep.Witnessed {
-		found := witnessFound{
-			Name: w.Key.Name,
-			Line: w.Seq,
+		found := WitnessFound{
+			Name:  w.Key.Name,
+			Lines: w.Seq,
 		}
 		if w.Seq > 0 {
-			found.At = w.At.Format(time.RFC3339)
-		} else if problem == "" {
-			problem = fmt.Sprintf("not witnessed: %s has signed no checkpoint of this journal", w.Key.Name)
+			found.Time = w.At.Format(time.RFC3339)
+		} else {
+			missing := fmt.Errorf("not witnessed: %s has signed no checkpoint of this journal", w.Key.Name)
+			v.problem(Problem{Kind: "unwitnessed", Text: missing.Error()})
+			said = cmp.Or(said, missing)
 		}
-		v.Witness = append(v.Witness, found)
+		v.Witnesses = append(v.Witnesses, found)
 	}
-	return problem
+	return said
 }
 
 // remark says what a sound directory has that a reader should know of.
 func (v *Verdict) remark(rep *Report, live bool) {
-	for _, w := range v.Witness {
-		v.Remarks = append(v.Remarks, fmt.Sprintf("%s has signed up to line %d, at %s", w.Name, w.Line, w.At))
+	add := func(kind string, seq uint64, format string, args ...any) {
+		v.Remarks = append(v.Remarks, observe.Event{Kind: kind, Seq: seq, Text: fmt.Sprintf(format, args...)})
 	}
-	if n := rep.Head.Seq - rep.Vouched; n > 0 {
-		v.Remarks = append(v.Remarks, unvouched(n, rep, live))
+	if n := rep.Head.Seq - rep.Vouched; n > 0 && !rep.Unsigned() {
+		add("unsigned", rep.Vouched+1, "%s", unvouched(n, rep, live))
 	}
 	for _, name := range rep.Unkept {
-		v.Remarks = append(v.Remarks, fmt.Sprintf("what was signed as %s, the name of this directory before, is not "+
-			"here", name))
+		add("forked", 0, "what was signed as %s, the name of this directory before, is not here", name)
 	}
 	if o := rep.Older; o != nil {
-		v.Remarks = append(v.Remarks, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest "+
+		add("unsigned", o.Published, "the file checkpoint is of line %d, and older than the newest "+
 			"in checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there",
-			o.Published, o.Logged))
+			o.Published, o.Logged)
 	}
 	if n := len(rep.Unerased); n > 0 {
-		v.Remarks = append(v.Remarks, fmt.Sprintf("lines with personal data that is still to be erased: %d; "+
-			"waybill forget, for whomever, completes that", n))
+		add("unerased", 0, "lines with personal data that is still to be erased: %d; "+
+			"waybill forget, for whomever, completes that", n)
+	}
+	if n := v.Books.Unjudged; n > 0 {
+		add("unjudged", 0, "prices of %s were not decided again: their timetables are not here any more",
+			words.Counted(n, "booking"))
 	}
 }
 
@@ -206,14 +296,6 @@ func unvouched(n uint64, rep *Report, live bool) string {
 	}
 	return fmt.Sprintf("no checkpoint vouches for the last %s, after line %d: a server that was killed leaves "+
 		"the lines of a second so, or somebody has taken checkpoints away", last, rep.Vouched)
-}
-
-// placeOf returns where damage is.
-func placeOf(d *journal.Damage) *place {
-	if d.File == "" {
-		return nil
-	}
-	return &place{d.File, d.Line, d.Offset, d.Seq}
 }
 
 // afterDamage says what to do about damage: what is before it can be saved.

@@ -76,19 +76,17 @@ func verify(
 	rep.Report, err = inspect.Verify(fsys, live, &model, expected, check,
 		func(s *ledger.Keeper, end journal.Stamp) error {
 			state = s.State
+			unjudged, err := again.end()
+			if err != nil {
+				return err
+			}
 			tt, err := ledger.LoadTimetable(fsys, s.TimetableHash())
 			if err == nil && decide {
 				rep.Books, wrong = s.Bookings.Audit(tt, end.Time)
+				rep.Books.Unjudged = unjudged
 			}
 			return err
 		})
-	unjudged, missing := again.end()
-	if rep.Books != nil {
-		rep.Books.Unjudged = unjudged
-	}
-	if err == nil {
-		err = missing
-	}
 	if err == nil && len(rep.Misfits.List) > 0 {
 		err = rep.Misfits.List[0]
 	}
