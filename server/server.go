@@ -79,6 +79,9 @@ type Config struct {
 	Mail         outbound.MailConfig // without Addr e-mails become files
 
 	Witnesses []witness.Peer // asked to sign what the directory signs
+	// Program is what the line of a start says of the program (decision opened.program); nil: nothing. A
+	// directory that has a seed is the same each time, whatever program makes it.
+	Program any
 
 	Confirm provider.Confirm // asks the carrier's provider; nil: the one at ProviderURL is asked
 
@@ -233,6 +236,9 @@ func (s *Server) openStore(start time.Time) error {
 	if s.options.Lab != nil {
 		s.options.Lab.Open(&options, start)
 	}
+	if options.Random == nil && !ledger.HasSeed(s.Config.FS) {
+		options.Program = s.options.Program
+	}
 	st, fresh, err := held.Open(options)
 	s.Store = st
 	s.fresh = fresh
@@ -247,8 +253,16 @@ func (s *Server) storeOptions() held.Options {
 		}
 		return s.Config.Now()
 	}
+	var witnesses []string // of a verb: nobody is asked
+	if !s.options.Verb {
+		witnesses = []string{}
+		for _, w := range s.options.Witnesses {
+			witnesses = append(witnesses, w.Key.Name)
+		}
+	}
 	return held.Options{
 		FS:          s.Config.FS,
+		Witnesses:   witnesses,
 		Log:         s.Log,
 		Now:         now,
 		Ready:       s.ready,

@@ -35,7 +35,7 @@ func (st *Store[S, E]) begin(x *start[S, E]) error {
 	if err := st.signer.Open(); err != nil {
 		return err
 	}
-	said := x.opened()
+	said := st.opened(x)
 	// A copy was given a name by a line, and that line has the name's key.
 	if !keySaid && origin == x.end.Origin {
 		said.Key = st.Key().String()
@@ -80,7 +80,7 @@ func (st *Store[S, E]) beginCopy(x *start[S, E]) error {
 	}
 	err = st.openValue(x,
 		live.Own{Type: journal.KindForked, Data: journal.Data(own)},
-		live.Own{Type: journal.KindOpened, Data: journal.Data(x.opened())},
+		live.Own{Type: journal.KindOpened, Data: journal.Data(st.opened(x))},
 	)
 	if err != nil {
 		return err
@@ -101,8 +101,15 @@ func (st *Store[S, E]) beginCopy(x *start[S, E]) error {
 }
 
 // opened returns the data of this start's line.
-func (x *start[S, E]) opened() *journal.Opened {
-	said := &journal.Opened{After: "unclean end"}
+func (st *Store[S, E]) opened(x *start[S, E]) *journal.Opened {
+	said := &journal.Opened{
+		After:     "unclean end",
+		Program:   st.cfg.Program,
+		Witnesses: st.cfg.Witnesses,
+	}
+	if last, signed := x.end.Head.Seq, x.notes.Fits(); last > signed {
+		said.Unsigned = &journal.OpenedUnsigned{From: signed + 1, Lines: last - signed}
+	}
 	if x.end.Head.Seq == 0 {
 		said.After = "creation"
 	} else if x.clean() {

@@ -253,7 +253,7 @@ func TestCopiedForward(t *testing.T) {
 	}{
 		{"clean", dir, `{"after":"clean end"}`, false,
 			"append last write last sync last"},
-		{"unclean", crash, `{"after":"unclean end"}`, true,
+		{"unclean", crash, `{"after":"unclean end","unsigned":{"from":2,"lines":1}}`, true,
 			"create last.tmp write last.tmp sync last.tmp close last.tmp rename last syncdir journal append last write last sync last"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -101,7 +101,11 @@ type Config[S, E any] struct {
 	Complete func(S, E) E
 	// Ready, unless it is nil, is asked by Open once the journal is read, before a line is written and before
 	// its end is mended. Its error ends Open.
-	Ready        func(S, Found) error
+	Ready func(S, Found) error
+	// Program says in the line of each start what opened the directory; nil: it is not said.
+	Program any
+	// Witnesses are the names of those whom a server asks to sign too; nil where no server is started.
+	Witnesses    []string
 	Random       io.Reader // what the directory's name and key are made from; nil is crypto/rand's
 	SegmentBytes int64     // from which a journal file is followed by a new one; 0 is 64 MiB
 	// Wrote, unless it is nil, is called after each write of the journal with the number of its lines, of its

@@ -34,6 +34,7 @@ func (c *call) serve() (code int, err error) {
 	cfg := server.Config{
 		Dir:          c.dir,
 		MaxTransfers: transfers,
+		Program:      thisProgram(),
 	}
 	cfg.SecureCookies = c.get("secure-cookies").(bool)
 	tests, err := c.testBench(addr)

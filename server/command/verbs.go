@@ -270,10 +270,11 @@ func (c *call) adminHere(op string, form url.Values) error {
 		}
 	}
 	cfg := server.Config{
-		Dir:  c.dir,
-		Log:  c.logger(c.Stderr, slog.LevelWarn),
-		Lab:  newLab(),
-		Verb: true,
+		Dir:     c.dir,
+		Log:     c.logger(c.Stderr, slog.LevelWarn),
+		Lab:     newLab(),
+		Verb:    true,
+		Program: thisProgram(),
 	}
 	open := server.Open
 	if admin.Reads(op, form) {

@@ -40,7 +40,6 @@ func thisBuild() (b buildInfo, err error) {
 		Modified:     "unknown",
 		Go:           info.GoVersion,
 		System:       runtime.GOOS + "/" + runtime.GOARCH,
-		SHA256:       hashOfExecutable(),
 		Build:        "whole",
 		Dependencies: []string{},
 	}
@@ -87,6 +86,7 @@ func (c *call) version() (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
+	b.SHA256 = hashOfExecutable()
 	if c.get("json").(bool) {
 		text, err := json.MarshalIndent(b, "", "  ")
 		fmt.Fprintf(c.Stdout, "%s\n", text)
@@ -97,4 +97,23 @@ func (c *call) version() (int, error) {
 	fmt.Fprintf(c.Stdout, "build %s\njournal format %d\ndependencies %s\n", b.Build, b.Format,
 		cmp.Or(strings.Join(b.Dependencies, " "), "none"))
 	return exitDone, nil
+}
+
+// openedBy is what the line of each start says of the program.
+type openedBy struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Modified bool   `json:"modified"` // or nobody knows
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+// thisProgram returns what the binary carries about itself; nil where it carries nothing.
+func thisProgram() any {
+	b, err := thisBuild()
+	if err != nil {
+		return nil
+	}
+	return &openedBy{b.Version, b.Revision, b.Modified != "false", b.Go, runtime.GOOS, runtime.GOARCH}
 }

@@ -92,6 +92,12 @@ func ParseSecret(text []byte) ([]byte, error) {
 	return secret, nil
 }
 
+// HasSeed reports whether the directory's secrets come from a number.
+func HasSeed(fsys readonly.FS) bool {
+	_, err := readonly.ReadFile(fsys, KeyDir+"/"+SeedFile)
+	return err == nil
+}
+
 // ParseSeed reads the number that a directory was made from.
 func ParseSeed(text []byte) (uint64, error) {
 	number, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)

@@ -35,6 +35,9 @@ type Options struct {
 	Now    func(ledger.State) time.Time          // the only clock, called under the lock
 	Ready  func(ledger.State, store.Found) error // see store.Config
 	Random io.Reader                             // see store.Config; nil is crypto/rand's
+	// see store.Config: what each start says of the program, and of the witnesses
+	Program   any
+	Witnesses []string
 	// see store.Config; either may be nil
 	Wrote       func(lines, bytes int, sync time.Duration)
 	Snapshotted func(bytes int64)
@@ -59,6 +62,8 @@ func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
 			return x
 		},
 		Random:      o.Random,
+		Program:     o.Program,
+		Witnesses:   o.Witnesses,
 		Wrote:       o.Wrote,
 		Snapshotted: o.Snapshotted,
 	}

@@ -36,11 +36,14 @@ type bookkeeping struct {
 // newBookkeeping makes one, and does something more at its end, unless that is nil.
 func newBookkeeping(t *testing.T, more func(*server.Server)) *bookkeeping {
 	t.Helper()
-	return newBookkeepingOf(t, func(*bookkeeping, func(action string, booking int, body string)) {}, more)
+	return newBookkeepingOf(t, func(*bookkeeping, asked) {}, more)
 }
 
+// asked does what a partner asks for: an action on a booking, by its place among the bookings.
+type asked func(action string, booking int, body string)
+
 // newBookkeepingOf makes one, and does something more before its end as the partner, and as the operator.
-func newBookkeepingOf(t *testing.T, asPartner func(*bookkeeping, func(action string, booking int, body string)),
+func newBookkeepingOf(t *testing.T, asPartner func(*bookkeeping, asked),
 	more func(*server.Server)) *bookkeeping {
 	t.Helper()
 	b := &bookkeeping{dir: t.TempDir()}

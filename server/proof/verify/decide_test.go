@@ -14,11 +14,11 @@ import (
 	"waybill/store/journal"
 )
 
-// newDecided makes a directory in which a ticket was also refunded by a rule, and one that had lapsed was paid
-// with a seat anew.
+// newDecided makes a directory in which a ticket was also refunded by a rule, and one that had lapsed was
+// paid with a seat anew.
 func newDecided(t *testing.T) *bookkeeping {
 	t.Helper()
-	return newBookkeepingOf(t, func(b *bookkeeping, do func(action string, booking int, body string)) {
+	return newBookkeepingOf(t, func(b *bookkeeping, do asked) {
 		do("cancel", 1, `{"ticketIds":["`+b.tickets[3]+`"]}`)
 		do("pay", 0, `{"ticketIds":["`+b.tickets[1]+`"]}`)
 	}, nil)
