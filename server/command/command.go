@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"waybill/server"
 	"waybill/server/command/terminal"
@@ -256,6 +257,8 @@ func (p *Process) newCall(v *verb) *call {
 			c.Float64(o.name, value, o.about)
 		case uint64:
 			c.Uint64(o.name, value, o.about)
+		case time.Duration:
+			c.Duration(o.name, value, o.about)
 		case string:
 			c.String(o.name, value, o.about)
 		case []string:

@@ -158,6 +158,11 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 		}
 		expected.Witnesses = append(expected.Witnesses, key)
 	}
+	expected.Within = c.get("witnessed-within").(time.Duration)
+	if expected.Within < 0 || c.isGiven("witnessed-within") && expected.Witnesses == nil {
+		err = errors.New("-witnessed-within is how far the witnesses of -witness-key may be behind: at least 0")
+		return exitUsage, verify.Failed(err), err
+	}
 	// What is wrong with these is no verdict on the directory.
 	against := c.text("against")
 	expected.Kept, err = readKept(against, c.text("key"))

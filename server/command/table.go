@@ -2,6 +2,7 @@ package command
 
 import (
 	"slices"
+	"time"
 
 	"waybill/server/frame/web"
 )
@@ -203,7 +204,8 @@ var table = []verb{
 		{"against", "", "a `file` of checkpoints kept elsewhere, which the journal must extend"},
 		{"key", "",
 			"the `file` of the public key they are signed with; without it the directory's checkpoint.pub"},
-		{"witness-key", []string(nil), "the `VKEY` of a witness that must have signed; may be given again"}}},
+		{"witness-key", []string(nil), "the `VKEY` of a witness that must have signed; may be given again"},
+		{"witnessed-within", 5 * time.Minute, "by how much a line may be older than the last that it has not signed; a `duration`"}}},
 	{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", (*call).checkpoint, []option{
 		{"key", false, "print the verifier key instead, as witnesses take it"}}},
 	{"evidence", "OUT.zip",

@@ -67,7 +67,8 @@ type Kept struct {
 // Expected has what the caller knows about the directory from elsewhere.
 type Expected struct {
 	Kept      []Kept
-	Witnesses []note.Key // that should have signed
+	Witnesses []note.Key    // that should have signed
+	Within    time.Duration // how much older than the last a line may be that one of them has not signed
 }
 
 // Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the

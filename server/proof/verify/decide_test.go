@@ -6,12 +6,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/proof/verify"
 	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/journal"
+	"waybill/store/note"
 )
 
 // newDecided makes a directory in which a ticket was also refunded by a rule, and one that had lapsed was
@@ -56,7 +60,8 @@ func TestVerifyDecidesAgain(t *testing.T) {
 		if c.want == "" {
 			continue
 		}
-		rep, err := verify.Directory(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, inspect.Expected{})
+		forged := durable.Dir(b.rewrite(t, c.line, c.from, c.to))
+		rep, err := verify.Directory(forged, false, inspect.Expected{})
 		var d *journal.Damage
 		if !errors.As(err, &d) || !d.Books || d.Line != c.line || !strings.Contains(d.Reason, c.want) {
 			t.Errorf("%s: %v, want line %d: %s", what, err, c.line, c.want)
@@ -115,6 +120,38 @@ func TestVerifyNeedsTheTimetablesThatWereSold(t *testing.T) {
 			!strings.Contains(err.Error(), "put the file back: its name is its SHA-256") ||
 			strings.Contains(err.Error(), "repair") {
 			t.Errorf("%s: %+v, %v", what, v, err)
+		}
+	}
+}
+
+// Decision verify.witnessed: a witness must have signed each line that is older than the last by more than is
+// allowed.
+func TestAWitnessThatIsBehindIsSaid(t *testing.T) {
+	p := rig.NewProven(t)
+	s, err := server.Open(server.Config{Dir: p.Dir, Lab: rig.NoClock(), Now: func() time.Time {
+		return rig.Start.Add(10 * time.Minute)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The lines after the witness's are of one instant: only a later line makes them old.
+	s, err = server.Open(server.Config{Dir: p.Dir, Lab: rig.NoClock(), Now: func() time.Time {
+		return rig.Start.Add(20 * time.Minute)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for within, want := range map[time.Duration]string{5 * time.Minute: "unwitnessed", time.Hour: "sound"} {
+		expected := inspect.Expected{Witnesses: []note.Key{p.Witness.VKey()}, Within: within}
+		v, err := verify.Judge(durable.Dir(p.Dir), p.Dir, verify.Beside{}, expected, "")
+		if v.Verdict != want || len(v.Witnesses) != 1 || v.Witnesses[0].Lines == 0 {
+			t.Errorf("within %s: %s, want %s: %v", within, v.Verdict, want, err)
 		}
 	}
 }

@@ -164,7 +164,7 @@ func Judge(
 			words.Counted(rep.Torn.Bytes, "byte")))
 	}
 	if err == nil {
-		said = cmp.Or(said, v.unsigned(&rep))
+		said = cmp.Or(said, v.unsigned(&rep, expected.Within))
 		v.remark(&rep, beside.Live)
 	}
 	return v.judged(), said
@@ -226,8 +226,9 @@ func others(n int) string {
 	return fmt.Sprintf("; so do %s more", words.Counted(n, "line"))
 }
 
-// unsigned says who has not signed the lines; nil where all have that should.
-func (v *Verdict) unsigned(rep *Report) (said error) {
+// unsigned says who has not signed the lines; nil where all have that should. A line that is older than the
+// last by more than within must have been signed.
+func (v *Verdict) unsigned(rep *Report, within time.Duration) (said error) {
 	if rep.Unsigned() && v.Kept == 0 {
 		said = fmt.Errorf("not signed: %s follow from each other, but there is no checkpoint that "+
 			"vouches for them; whoever has the disk can have written them. "+
@@ -244,6 +245,12 @@ func (v *Verdict) unsigned(rep *Report) (said error) {
 			found.Time = w.At.Format(time.RFC3339)
 		} else {
 			missing := fmt.Errorf("not witnessed: %s has signed no checkpoint of this journal", w.Key.Name)
+			v.problem(Problem{Kind: "unwitnessed", Text: missing.Error()})
+			said = cmp.Or(said, missing)
+		}
+		if behind := rep.Head.Time.Sub(w.Since); w.Seq > 0 && !w.Since.IsZero() && behind > within {
+			missing := fmt.Errorf("not witnessed: %s has signed up to line %d; the next line is %s older than "+
+				"the last", w.Key.Name, w.Seq, behind.Round(time.Second))
 			v.problem(Problem{Kind: "unwitnessed", Text: missing.Error()})
 			said = cmp.Or(said, missing)
 		}

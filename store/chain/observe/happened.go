@@ -102,7 +102,7 @@ func (h *Happened) moved(l *journal.Line) {
 func (h *Happened) End(*chain.End) error {
 	if h.clocks > 0 {
 		h.List = append(h.List, Event{"clock", h.firstMove.Seq, fmt.Sprintf(
-			"a test clock was set %d times: first by line %d, to %s, last by line %d, to %s", h.clocks,
+			"a test clock was set %d times: first by line %d, at %s, last by line %d, at %s", h.clocks,
 			h.firstMove.Seq, h.firstMove.Text, h.lastMove.Seq, h.lastMove.Text)})
 	}
 	return nil

@@ -50,6 +50,7 @@ type claim struct {
 
 // Line checks a line against the checkpoints of that line.
 func (n *Notes) Line(at journal.Place, l *journal.Line) error {
+	n.Witnesses.see(l)
 	fits := n.fits
 	keptFits := n.keptFits
 	for _, c := range n.bySeq[l.Seq] {

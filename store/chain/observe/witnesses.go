@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"waybill/store/journal"
 	"waybill/store/note"
 )
 
@@ -13,6 +14,8 @@ type Witnessed struct {
 	Key note.Key
 	Seq uint64    // the last line that it vouches for; 0: it has signed nothing
 	At  time.Time // when it has signed that, by its clock
+	// Since is the time of the first line that it has not signed; zero where it has signed all.
+	Since time.Time
 }
 
 // Witnesses finds out which part of the journal each of its witnesses has signed. The zero value has no
@@ -57,10 +60,20 @@ func (w *Witnesses) signatures(signed []byte) (list []signature, err error) {
 	return list, nil
 }
 
+// see sees a line of the journal.
+func (w *Witnesses) see(l *journal.Line) {
+	for i := range w.list {
+		if w.list[i].Since.IsZero() {
+			w.list[i].Since = l.Time
+		}
+	}
+}
+
 // credit records that the journal has the line with these signatures.
 func (w *Witnesses) credit(signatures []signature, seq uint64) {
 	for _, s := range signatures {
 		w.list[s.i].Seq = seq
 		w.list[s.i].At = s.at
+		w.list[s.i].Since = time.Time{}
 	}
 }
