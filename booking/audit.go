@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -172,15 +173,16 @@ func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 
 // words says a refund and how it came about.
 func (c *CanceledTicket) words() string {
-	text := books.Hundredths(c.Refund)
+	var text strings.Builder
+	text.WriteString(books.Hundredths(c.Refund))
 	if c.Grace {
-		text += " within the grace"
+		text.WriteString(" within the grace")
 	}
 	for _, t := range c.Terms {
-		text += fmt.Sprintf(", rule %q %s %% %s", t.Rule, books.Hundredths(t.Percent),
-			books.Hundredths(t.Refund))
+		text.WriteString(fmt.Sprintf(", rule %q %s %% %s", t.Rule, books.Hundredths(t.Percent),
+			books.Hundredths(t.Refund)))
 	}
-	return text
+	return text.String()
 }
 
 // CheckUncompleted reports whether tickets may be recorded as Uncompleted.

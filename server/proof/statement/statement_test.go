@@ -130,7 +130,7 @@ func TestAStatementHasEachMovement(t *testing.T) {
 	var rows []string
 	for _, row := range written(t, dir, false, statement.Filter{Period: period}) {
 		line := seqs.ReplaceAllString(strings.Join(row, ","), "$1,#,")
-		for _, name := range strings.Fields("two t1 t2 moved external x b g k") {
+		for name := range strings.FieldsSeq("two t1 t2 moved external x b g k") {
 			line = strings.ReplaceAll(line, vars[name], "$"+name)
 		}
 		rows = append(rows, line)
@@ -166,7 +166,7 @@ journal,#,2026-11-23T16:21:00.000Z,,,,,,,hash H checkpoint N
 // All movements are what verify prints, of whatever was played.
 func TestTheSumIsWhatTheBooksHave(t *testing.T) {
 	dirs := map[string]string{}
-	for _, name := range strings.Fields(
+	for name := range strings.FieldsSeq(
 		"run_cancel run_move run_provider refund_tiers grace external change edits legacy_provider") {
 		dirs[name] = t.TempDir()
 		synctest.Test(t, func(t *testing.T) {

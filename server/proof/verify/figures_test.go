@@ -21,7 +21,7 @@ func TestFiguresAreThoseOfThePage(t *testing.T) {
 		t.Fatal("auditing.md has no table of figures")
 	}
 	var named []string
-	for _, row := range regexp.MustCompile("(?m)^\\| (.*?) \\|").FindAllSubmatch(table[1], -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (.*?) \|`).FindAllSubmatch(table[1], -1) {
 		for _, name := range regexp.MustCompile("`([a-z]+)`").FindAllSubmatch(row[1], -1) {
 			named = append(named, string(name[1]))
 		}
