@@ -76,7 +76,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			for row := range bytes.Lines(rows.Bytes()) {
 				if regexp.MustCompile(`^{"(user|session|report|partner|retry|message)"|^{"version".*"geolocation"`).
 					Match(row) {
-					row = bytes.Replace(row, []byte(`"version":6,"format":2,`), nil, 1)
+					row = bytes.Replace(row, []byte(`"version":7,"format":2,`), nil, 1)
 					w.B = append(w.B, bytes.Replace(row, []byte(`"ever":true,`), nil, 1)...) // is new in it
 				}
 			}

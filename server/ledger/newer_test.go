@@ -144,6 +144,8 @@ func TestAFormThatIsNotKnownIsOfANewerVersion(t *testing.T) {
 		{"ticket.carrier", []byte(`{"booking":"AQAAAAAAAAAAAAAAAAAAAA","ticket":"AQAAAAAAAAAAAAAAAAAAAA",` +
 			`"status":"Waitlisted"}`), nil},
 		{"clock.set", []byte(`{"real":"never","offsetMs":1}`), nil},
+		{"outbox.sent", []byte(`{"messages":["6-1"],"as":"pigeon"}`), nil},
+		{"outbox.sent", []byte(`{"messages":["6-1"],"as":""}`), nil},
 		{"clock.set", []byte(`{"real":false,"offsetMs":1}`), []byte(`{"salt":"AQAAAAAAAAAAAAAAAAAAAA"}`)},
 		{"ticket.paid", []byte(`{"tickets":["AQAAAAAAAAAAAAAAAAAAAA"]}`), nil},
 	} {

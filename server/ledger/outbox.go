@@ -67,6 +67,9 @@ type Outbox struct {
 
 	arrivals []*Message // those that wait, in the order in which they came, and some that have left
 	arrived  uint64     // how many have come
+
+	leftCounts map[SentAs]uint64
+	newestLeft []*Left
 }
 
 // newOutbox returns an empty outbox.
@@ -74,6 +77,8 @@ func newOutbox() *Outbox {
 	return &Outbox{
 		messages: map[string]*Message{},
 		byTicket: map[ids.ID]map[string]bool{},
+
+		leftCounts: map[SentAs]uint64{},
 	}
 }
 
@@ -248,7 +253,7 @@ type (
 	// MessagesSent says that messages have left, and how: all of a line in the same way.
 	MessagesSent struct {
 		IDs []string `json:"messages"`
-		As  string   `json:"as,omitempty"` // one of SentAs; "" in lines of before format 2
+		As  SentAs   `json:"as,omitempty"`
 	}
 	// MessageParked says that a message is not tried any more, and why.
 	MessageParked struct {
@@ -261,18 +266,10 @@ type (
 	}
 )
 
-// The ways in which messages leave.
-const (
-	SentAsMail = "mail"
-	SentAsText = "text"
-	SentAsFile = "file" // an e-mail where there is no mail server
-	SentAsNone = "none" // it was no longer true when it could have been sent
-)
-
-// applySent forgets messages that have left.
-func applySent(s *Keeper, _ time.Time, e *MessagesSent) {
+// applySent takes messages that have left out of the outbox.
+func applySent(s *Keeper, now time.Time, e *MessagesSent) {
 	for _, id := range e.IDs {
-		s.Outbox.remove(id)
+		s.Outbox.leave(now, id, e.As)
 	}
 }
 

@@ -21,12 +21,13 @@ import (
 )
 
 // A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, feed,
-// request with a key, message, changed run, question to a provider, form, run and booking, in the order they
-// came into being, so that the same state is always the same bytes. Later lines name earlier ones, runs by
-// number. A booking is as the memory has it, packed, in base64; its passengers stand beside it in plain text.
+// request with a key, message, count of messages that have left, newest of these, changed run, question to a
+// provider, form, run and booking, in the order they came into being, so that the same state is always the
+// same bytes. Later lines name earlier ones, runs by number. A booking is as the memory has it, packed, in
+// base64; its passengers stand beside it in plain text.
 
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
-const snapshotVersion = 6
+const snapshotVersion = 7
 
 // Freeze returns a function that writes the state as it is now.
 func (c *Codec) Freeze(s State) func(io.Writer) error {
@@ -40,6 +41,8 @@ func (c *Codec) Freeze(s State) func(io.Writer) error {
 		feeds:    s.frozenFeeds(),
 		requests: s.KeyedRequests.frozen(),
 		messages: s.Outbox.All(),
+		counts:   s.Outbox.frozenCounts(),
+		left:     s.Outbox.NewestLeft(),
 		changes:  s.Bookings.AllChanges(),
 		sold:     s.Bookings.Freeze(),
 		asked:    maps.Clone(s.KeyedRequests.askedFor),
@@ -59,6 +62,8 @@ type frozen struct {
 	feeds    []frozenFeed
 	requests []*KeyedRequest
 	messages []*Message
+	counts   []*leftCount
+	left     []*Left
 	changes  []*booking.RunChange
 	sold     booking.Frozen
 	asked    map[ids.ID]*Idempotency // by ticket
@@ -87,6 +92,8 @@ func (f *frozen) write(out io.Writer) error {
 		return strings.Compare(a.ID, b.ID)
 	})
 	writeRows(f, "message", f.messages)
+	writeRows(f, "left", f.counts)
+	writeRows(f, "sent", f.left)
 	writeRows(f, "change", f.changes)
 	writeRows(f, "ask", f.askRows())
 	f.writeRuns()
@@ -249,6 +256,8 @@ func (t *thawing) readLine(c *wire.Coder) {
 	case readRow(c, "report", s.reports.Restore):
 	case readRow(c, "retry", s.KeyedRequests.put):
 	case readRow(c, "message", s.Outbox.put):
+	case readRow(c, "left", s.Outbox.restoreCount):
+	case readRow(c, "sent", s.Outbox.rememberLeft):
 	case c.R.At("feed"):
 		var f frozenFeed
 		f.code(c)

@@ -17,22 +17,9 @@ type Counts struct {
 	Lines, Bytes              atomic.Uint64           // of the journal
 	Syncs, Batches            *Histogram
 	Snapshots                 atomic.Uint64
-	Sent                      [len(SentAsNames)]atomic.Uint64 // messages to passengers
-	Failed                    [ledger.Lanes]atomic.Uint64     // attempts to send one, by peer
-	SnapshotSize, Snapshotted atomic.Int64                    // bytes, and Unix milliseconds, of the last
+	Failed                    [ledger.Lanes]atomic.Uint64 // attempts to send one, by peer
+	SnapshotSize, Snapshotted atomic.Int64                // bytes, and Unix milliseconds, of the last
 }
-
-// SentAs is as what a message to a passenger is sent.
-type SentAs int
-
-const (
-	SentAsMail SentAs = iota
-	SentAsText
-	SentAsFile // an e-mail where there is no mail server
-)
-
-// SentAsNames are what /metrics calls them.
-var SentAsNames = [...]string{"mail", "text", "file"}
 
 // routeCounts is what came by one route.
 type routeCounts struct {

@@ -95,6 +95,7 @@ func (s *Bench) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
 			w.Object("")
 			w.Texts("id", x.ID, "kind", x.Kind, "to", x.Address, "subject", x.Subject)
 			w.Texts("text", x.Text, "state", x.state)
+			w.OptionalString("as", string(x.As))
 			w.OptionalString("reason", x.reason)
 			w.ID("ticketId", x.Ticket)
 			w.EndObject()

@@ -181,18 +181,19 @@ func TestOutbox(t *testing.T) {
 	var got []string
 	for i := range member(t, body, "data", "messages").([]any) {
 		m := func(name string) any { return member(t, body, "data", "messages", i, name) }
-		got = append(got, fmt.Sprint(m("kind"), " ", m("to"), " ", m("state"), " ", m("reason")))
+		said := fmt.Sprint(m("kind"), " ", m("to"), " ", m("state"), " ", m("as"), " ", m("reason"))
+		got = append(got, said)
 		if m("text") == "" || m("ticketId") == "" || (m("kind") == "mail") != (m("subject") != "") {
 			t.Errorf("message %d of %s", i, body)
 		}
 	}
 	want := []string{
-		"mail lesia@example.com sent <nil>",
-		"text +380441234567 sent <nil>",
-		"mail ivan@example.com parked a rule of the test bench: refused for good",
-		"mail lesia@example.com sent <nil>",
-		"text +380441234567 sent <nil>",
-		"mail ivan@example.com sent <nil>",
+		"mail lesia@example.com sent file <nil>",
+		"text +380441234567 sent text <nil>",
+		"mail ivan@example.com parked <nil> a rule of the test bench: refused for good",
+		"mail lesia@example.com sent file <nil>",
+		"text +380441234567 sent text <nil>",
+		"mail ivan@example.com sent file <nil>",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q,\nwant %q", got, want)

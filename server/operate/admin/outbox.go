@@ -13,43 +13,81 @@ import (
 	"waybill/server/ledger"
 )
 
-// adminOutboxList lists the messages that are not sent yet, the oldest first, and says why.
+// outboxRow is a message in a list: what there is to know to decide what to do with it.
+type outboxRow struct {
+	ID     string        `json:"id"`
+	Since  time.Time     `json:"since"`
+	To     string        `json:"to"`
+	Ticket string        `json:"ticket"`
+	Action string        `json:"action"`
+	State  string        `json:"state"`
+	As     ledger.SentAs `json:"as,omitempty"` // of one that has left
+	Reason string        `json:"reason"`
+}
+
+// newOutboxRow returns a message as one that waits.
+func newOutboxRow(m *ledger.Message) outboxRow {
+	return outboxRow{
+		ID:     m.ID,
+		Since:  m.At,
+		To:     m.To,
+		Ticket: m.Ticket.String(),
+		Action: m.Action.String(),
+		State:  "waiting",
+	}
+}
+
+// leftRow returns a message that has left.
+func leftRow(m *ledger.Left) outboxRow {
+	x := newOutboxRow(&m.Message)
+	x.State = "sent"
+	x.As = m.As
+	if m.As == ledger.SentAsUnknown {
+		x.State = m.As.InWords()
+	}
+	return x
+}
+
+// leftInWords says how many messages have left, and how; "" where none has.
+func leftInWords(counts map[ledger.SentAs]uint64) string {
+	var said []string
+	for _, as := range ledger.Ways {
+		if n := counts[as]; n > 0 {
+			said = append(said, fmt.Sprintf("%d %s", n, as.InWords()))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// adminOutboxList lists the messages that are not sent yet, the oldest first, and says why. How the others
+// left it says by their number; as JSON it has the newest of them too (decision messages.as).
 func (s *Executor) adminOutboxList(a *Act) (string, error) {
 	var messages []*ledger.Message
+	var left []*ledger.Left
+	var counts map[ledger.SentAs]uint64
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		messages = st.Outbox.All()
+		left = st.Outbox.NewestLeft()
+		counts = st.Outbox.LeftCounts()
 	})
 	slices.SortFunc(messages, func(a, b *ledger.Message) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 	})
-	// What is listed is what there is to know to decide what to do with a message.
-	type row struct {
-		ID     string    `json:"id"`
-		Since  time.Time `json:"since"`
-		To     string    `json:"to"`
-		Ticket string    `json:"ticket"`
-		Action string    `json:"action"`
-		State  string    `json:"state"`
-		Reason string    `json:"reason"`
-	}
-	list := []row{}
+	list := []outboxRow{}
 	for _, m := range messages {
-		x := row{
-			ID:     m.ID,
-			Since:  m.At,
-			To:     m.To,
-			Ticket: m.Ticket.String(),
-			Action: m.Action.String(),
-			State:  "parked",
-			Reason: m.Parked,
-		}
-		if m.Parked == "" {
-			x.State = "waiting"
+		x := newOutboxRow(m)
+		if m.Parked != "" {
+			x.State = "parked"
+			x.Reason = m.Parked
+		} else {
 			x.Reason = s.outbox.Why(m)
 		}
 		list = append(list, x)
 	}
 	if err != nil || a.JSON() {
+		for _, m := range left {
+			list = append(list, leftRow(m))
+		}
 		return asJSON(list), err
 	}
 	var out strings.Builder
@@ -58,6 +96,9 @@ func (s *Executor) adminOutboxList(a *Act) (string, error) {
 			x.ID, x.Since.Format(time.RFC3339), x.To, x.Ticket, x.Action, x.State, x.Reason)
 	}
 	out.WriteString(words.Counted(len(list), "message") + words.Are(len(list)) + "not sent")
+	if said := leftInWords(counts); said != "" {
+		out.WriteString("; " + said)
+	}
 	files, uncounted := s.outbox.FileCount()
 	if uncounted == nil && files > 0 { // else the list is worth showing all the same
 		fmt.Fprintf(&out, "; %s became files in %s/, which nobody has sent", words.Counted(files, "e-mail"),

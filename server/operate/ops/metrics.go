@@ -54,9 +54,11 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	var waiting, parked int
+	var left map[ledger.SentAs]uint64
 	var oldest time.Duration
 	err = s.Store.View(func(st ledger.State, now time.Time) {
 		waiting, parked = st.Outbox.Count()
+		left = st.Outbox.LeftCounts()
 		if since, ok := st.Outbox.Oldest(); ok {
 			oldest = now.Sub(since)
 		}
@@ -80,9 +82,9 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	x.printf("waybill_outbox_messages{state=\"waiting\"} %d\nwaybill_outbox_messages{state=\"parked\"} %d\n",
 		waiting, parked)
 	x.family("waybill_outbox_sent_total", "counter",
-		"Messages to passengers that were sent, by what they were sent as.")
-	for as, name := range web.SentAsNames {
-		x.printf("waybill_outbox_sent_total{as=%q} %d\n", name, s.Counts.Sent[as].Load())
+		"Messages to passengers that have left the outbox, by what they were sent as.")
+	for _, as := range ledger.Ways {
+		x.printf("waybill_outbox_sent_total{as=%q} %d\n", as, left[as])
 	}
 	x.family("waybill_outbox_failed_attempts_total", "counter",
 		"Attempts to send a message to a passenger that failed, by peer.")

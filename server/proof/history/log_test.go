@@ -237,3 +237,30 @@ func TestLogOfTheOffice(t *testing.T) {
 		t.Errorf("%v after\n%s", err, &out)
 	}
 }
+
+// Decision messages.as: the log says how messages left, and of a line of before format 2 that it does not.
+func TestLogSaysHowMessagesLeft(t *testing.T) {
+	tell := func(dir string) string {
+		var out strings.Builder
+		if err := history.Log(durable.Dir(dir), false, history.Filter{}, history.Style{}, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	const before = "messages to passengers sent (before format 2): 15-1, 18-1, 20-1\n"
+	if said := tell(rig.File("testdata/journal/v1-trees")); !strings.Contains(said, before) {
+		t.Error(said)
+	}
+	dir := t.TempDir()
+	s, _ := rig.Demo(t, server.Config{Dir: dir})
+	_, err := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
+		return ledger.Entries(&ledger.MessagesSent{IDs: []string{"6-1"}, As: ledger.SentAsFile}), nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if said := tell(dir); !strings.Contains(said, "messages to passengers sent as file: 6-1\n") {
+		t.Error(said)
+	}
+}

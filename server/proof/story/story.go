@@ -106,6 +106,8 @@ func (t teller) operation(event ledger.Event) string {
 			return fmt.Sprintf("the clock is now %v behind the machine's", -ahead)
 		}
 		return fmt.Sprintf("the clock is now %v ahead of the machine's", ahead)
+	case *ledger.MessagesSent:
+		return fmt.Sprintf("messages to passengers %s: %s", e.As.InWords(), strings.Join(e.IDs, ", "))
 	// Whom it was about is gone by now; the lines that it names had the data.
 	case *ledger.PersonalErased:
 		return fmt.Sprintf("forget: the personal data of %s is erased, from the lines %d: %s",

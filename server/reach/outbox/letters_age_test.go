@@ -289,7 +289,8 @@ func TestNoCopyHasLetters(t *testing.T) {
 	})
 }
 
-// What is sent is counted by what it is sent as: an e-mail that became a file is no e-mail.
+// Decision messages.as: what is sent is counted by what it is sent as: an e-mail that became a file is no
+// e-mail, and does not become one when the directory is served with a mail server.
 func TestFilesAreCountedAsFiles(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -299,11 +300,25 @@ func TestFilesAreCountedAsFiles(t *testing.T) {
 		if text := rig.JournalText(t, dir); !strings.Contains(text, `"],"as":"file"}`) {
 			t.Errorf("the line does not say that the letter became a file: %s", text)
 		}
+		s.Close()
+		var err error
+		s, err = server.Open(server.Config{
+			Dir:  dir,
+			Now:  rig.BubbleClock(),
+			Mail: outbound.MailConfig{Addr: "127.0.0.1:1", From: "tickets@example.com"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		said := metricsOf(t, s)
-		for _, want := range []string{`{as="mail"} 0`, `{as="text"} 0`, `{as="file"} 1`} {
+		for _, want := range []string{`{as="mail"} 0`, `{as="text"} 0`, `{as="file"} 1`, `{as="none"} 0`,
+			`{as="unknown"} 0`} {
 			if !strings.Contains(said, "waybill_outbox_sent_total"+want+"\n") {
 				t.Errorf("/metrics lacks %s", want)
 			}
+		}
+		if list := outboxList(t, s); !strings.HasPrefix(list, "0 messages are not sent; 1 sent as file; ") {
+			t.Errorf("outbox list says %q", list)
 		}
 	})
 }

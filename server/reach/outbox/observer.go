@@ -26,6 +26,7 @@ type Letter struct {
 	Address string // or the phone; "" if the passenger no longer has one
 	Subject string // "" of a text
 	Text    string
+	As      ledger.SentAs // as what it was sent, once it is
 }
 
 // The kinds of letters.

@@ -11,7 +11,6 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
-	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 )
@@ -225,7 +224,7 @@ func overtaken(m *ledger.Message, t *booking.Ticket) bool {
 // gone is a message that is not to be sent any more, and as what it was sent: see ledger.MessagesSent.
 type gone struct {
 	*ledger.Message
-	as string
+	as ledger.SentAs
 }
 
 // result is the result of an attempt: sent is the message if it was sent or overtaken, again says when it is
@@ -262,10 +261,8 @@ func (s *Relay) deliver(id string) result {
 	}
 	err = s.sendObserved(m, b, t)
 	if err == nil {
-		as := s.sentAs(m)
-		s.Counts.Sent[as].Add(1)
 		s.tries.forget(id)
-		return result{sent: gone{m, web.SentAsNames[as]}}
+		return result{sent: gone{m, s.sentAs(m)}}
 	}
 	if s.Base.Err() != nil {
 		return result{} // the stop has broken it off
@@ -286,20 +283,21 @@ func (s *Relay) sendObserved(m *ledger.Message, b *booking.Booking, t *booking.T
 		return err
 	}
 	if s.observer != nil {
+		l.As = s.sentAs(m)
 		s.observer.After(l)
 	}
 	return nil
 }
 
 // sentAs returns whether a message is sent as mail, text or file.
-func (s *Relay) sentAs(m *ledger.Message) web.SentAs {
+func (s *Relay) sentAs(m *ledger.Message) ledger.SentAs {
 	switch {
 	case strings.HasPrefix(m.To, booking.ToPhone):
-		return web.SentAsText
+		return ledger.SentAsText
 	case s.mailer == nil:
-		return web.SentAsFile
+		return ledger.SentAsFile
 	}
-	return web.SentAsMail
+	return ledger.SentAsMail
 }
 
 // failed parks a message that could not be sent if the peer has refused it or it is too old. Any other is
