@@ -26,6 +26,7 @@ import (
 type found struct {
 	Query   string
 	Tickets []foundTicket // the newest first
+	People  int           // whose data they show: who was forgotten is none
 	More    bool          // there are others
 }
 
@@ -73,7 +74,7 @@ func (s *Desk) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By) e
 		Title: "Search",
 		Here:  "/search",
 		Body:  x,
-		Read:  &ledger.PersonalRead{People: len(x.Tickets)},
+		Read:  &ledger.PersonalRead{People: x.People},
 	})
 }
 
@@ -123,6 +124,9 @@ func (s *Desk) findPassengers(x *found) error {
 				return nil
 			}
 			x.Tickets = append(x.Tickets, newFound(b, t, now))
+			if !t.Passenger.Forgotten() {
+				x.People++
+			}
 		}
 	}
 	return nil

@@ -24,6 +24,7 @@ import (
 	"waybill/server/lab/worlds"
 	"waybill/server/operate/admin"
 	"waybill/server/operate/door"
+	"waybill/store/durable"
 )
 
 // start is where the clock stands.
@@ -50,10 +51,17 @@ type operator struct {
 // newOperator serves a demo, and opens the door to its desk.
 func newOperator(t *testing.T) *operator {
 	t.Helper()
-	o := &operator{T: t, dir: filepath.Join(t.TempDir(), "d")}
+	return newOperatorOn(t, filepath.Join(t.TempDir(), "d"), nil)
+}
+
+// newOperatorOn does the same in a directory, by a file system; nil is the machine's.
+func newOperatorOn(t *testing.T, dir string, fsys durable.FS) *operator {
+	t.Helper()
+	o := &operator{T: t, dir: dir}
 	b := bench.New(bench.Settings{TestClock: true, StartAt: start, Frozen: true, Watch: true})
 	cfg := server.Config{
 		Dir:          o.dir,
+		FS:           fsys,
 		Log:          slog.New(slog.DiscardHandler),
 		Lab:          b.Lab(),
 		MaxTransfers: 1,

@@ -27,7 +27,7 @@ func Templates(files fs.FS) *template.Template {
 	return template.Must(parse().ParseFS(files, "*.html"))
 }
 
-// ShowGuest writes a page of another room.
+// ShowGuest writes a page of another room, which must show nobody's data (decision desk.readings).
 func (s *Desk) ShowGuest(w http.ResponseWriter, r *http.Request, by ledger.By, g *GuestPage) error {
 	return s.render(w, r, by, http.StatusOK, g.Template, &page{
 		Title: g.Title,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
@@ -83,8 +84,26 @@ func (s *Desk) getMessages(w http.ResponseWriter, r *http.Request, by ledger.By)
 		Title: "Messages",
 		Here:  "/messages",
 		Body:  x,
-		Read:  &ledger.PersonalRead{People: len(x.Unsent) + len(x.Letters)},
+		Read:  &ledger.PersonalRead{People: x.people()},
 	})
+}
+
+// people returns to how many passengers the messages are.
+func (x *messages) people() int {
+	tickets := map[string]bool{}
+	for _, m := range x.Unsent {
+		tickets[m.Ticket.String()] = true
+	}
+	for _, f := range x.Letters {
+		tickets[ticketOf(f.Name)] = true
+	}
+	return len(tickets)
+}
+
+// ticketOf returns the id of the ticket that an e-mail that became a file is about.
+func ticketOf(name string) string {
+	ticket, _, _ := strings.Cut(name, ".")
+	return ticket
 }
 
 // letterPage is an e-mail as its passenger reads it.
@@ -104,14 +123,24 @@ func (s *Desk) getLetter(w http.ResponseWriter, r *http.Request, by ledger.By) e
 		return err
 	}
 	x := &letterPage{Letter: f.Letter}
-	id, _, _ := strings.Cut(name, ".")
-	if x.Ticket, err = s.place(id); err != nil {
+	if x.Ticket, err = s.place(ticketOf(name)); err != nil {
 		return err
+	}
+	read := &ledger.PersonalRead{People: 1}
+	if id, ok := ids.Parse(ticketOf(name)); ok {
+		err = s.Store.View(func(st ledger.State, _ time.Time) {
+			if b, t := st.Bookings.AnyTicket(id); t != nil {
+				read.Booking = &b.ID
+			}
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return s.show(w, r, by, "letter", &page{
 		Title: x.Subject,
 		Here:  "/messages",
 		Body:  x,
-		Read:  &ledger.PersonalRead{People: 1},
+		Read:  read,
 	})
 }
