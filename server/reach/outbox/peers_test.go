@@ -226,7 +226,8 @@ func TestWhatAMailServerAnswersDecides(t *testing.T) {
 	defer s.Close()
 	payForOne(t, s, key)
 	for n, advance := range []string{"1m", "1h", ""} {
-		rig.Eventually(t, "another attempt", func() bool { return len(mails()) == n+1 })
+		// A clock that is moved twice may have brought about two.
+		rig.Eventually(t, "another attempt", func() bool { return len(mails()) > n })
 		if advance != "" {
 			rig.Eventually(t, "it was told that it was not taken", func() bool {
 				rig.Call(t, s, "", "POST", "/test/clock", `{"advance":"`+advance+`"}`)
