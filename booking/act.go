@@ -240,9 +240,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 	var gone []ids.ID
 	for _, o := range orders {
 		revived := o.Ticket.PhaseAt(now) == Uncompleted
-		if o.Ticket.MissesChange() || revived && slices.ContainsFunc(o.Ticket.Itinerary(), func(l Leg) bool {
-			return !l.Run.takesPlace(tt)
-		}) {
+		if o.Ticket.MissesChange() || revived && !o.Ticket.takesPlace(tt) {
 			gone = append(gone, o.Ticket.ID)
 		}
 	}

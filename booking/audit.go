@@ -85,6 +85,9 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 		return fmt.Errorf("ticket %s waits for the provider's answer to %s, and not to %s", e.Ticket, t.Pending,
 			action)
 	}
+	if t.Pending == 0 && t.MissesChange() {
+		return fmt.Errorf("ticket %s has a change that cannot be made since its run was moved", e.Ticket)
+	}
 	lapsed := t.PhaseAt(now) == Uncompleted
 	if lapsed && e.Seats == nil {
 		return fmt.Errorf("ticket %s lapsed at %s, and this line gives it no seat again", e.Ticket,
@@ -97,6 +100,26 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 		l.Seat = e.Seats[i]
 		if err := l.check(l.Run.seats, t.ID, now); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// CheckRevived returns an error where a ticket may not have the seats that it is given again, by the timetable
+// in force. It sees the state before the event.
+func (s *State) CheckRevived(tt *schedule.Timetable, now time.Time, e *Settled) error {
+	_, t := s.AnyTicket(e.Ticket)
+	if t == nil || len(e.Seats) != len(t.Itinerary()) {
+		return nil // to apply it fails, and says so
+	}
+	if !t.takesPlace(tt) || t.cancellation() != nil {
+		return fmt.Errorf("ticket %s is revived, and its run does not take place any more", e.Ticket)
+	}
+	for i, l := range t.Itinerary() {
+		free := l.vacancy(tt, nil, now)
+		if seat := e.Seats[i]; free.Left == 0 || !free.Seats.Has(seat) {
+			return fmt.Errorf("ticket %s is revived with seat %d on leg %d, which is not free", e.Ticket, seat,
+				i+1)
 		}
 	}
 	return nil
@@ -148,10 +171,13 @@ func (s *State) CheckMoved(_ time.Time, e *Moved) error {
 // CheckCanceled reports whether tickets may be canceled or refunded as an event says. What is refunded is
 // decided again.
 func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
-	for _, c := range e.Tickets {
+	for i, c := range e.Tickets {
 		_, t := s.AnyTicket(c.ID)
 		if t == nil {
 			return fmt.Errorf("there is no ticket %s", c.ID)
+		}
+		if slices.ContainsFunc(e.Tickets[:i], func(x CanceledTicket) bool { return x.ID == c.ID }) {
+			return fmt.Errorf("ticket %s is named twice", c.ID)
 		}
 		if to, ok := t.next(Cancel, now); !ok || (to == Refunded) != c.Refunded {
 			return fmt.Errorf("ticket %s is in no state to be canceled so", c.ID)

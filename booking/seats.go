@@ -85,6 +85,18 @@ func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time
 	return held.Free(form, seating.Ride{Form: form, From: l.From, To: l.To}, now).Left
 }
 
+// vacancy is what a ticket whose hold has run out may get on a leg, beside what other tickets of its request
+// will get.
+func (l *Leg) vacancy(tt *schedule.Timetable, picked map[*seats][]seating.Hold,
+	now time.Time) seating.Vacancy {
+	seats := l.Run.seats
+	plan := seating.Plan{
+		Forms: seats.Forms,
+		Holds: slices.Concat(seats.Holds, picked[seats]),
+	}
+	return plan.Free(seats.present(tt), l.ride(), now)
+}
+
 // reseat finds seats for the legs of a ticket whose hold has run out: its own seats, or with other any
 // seats. picked has the seats that other tickets of the request will get; a ticket that gets all its seats
 // adds them. It returns nil where seats are missing.
@@ -93,12 +105,7 @@ func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seats][]
 	legs := slices.Clone(t.Itinerary())
 	for i := range legs {
 		l := &legs[i]
-		seats := l.Run.seats
-		plan := seating.Plan{
-			Forms: seats.Forms,
-			Holds: slices.Concat(seats.Holds, picked[seats]),
-		}
-		free := plan.Free(seats.present(tt), l.ride(), now)
+		free := l.vacancy(tt, picked, now)
 		switch {
 		case free.Left == 0:
 			return nil

@@ -61,6 +61,13 @@ func (r *Run) takesPlace(tt *schedule.Timetable) bool {
 	return known && tt.RunsOn(trip, r.Day)
 }
 
+// takesPlace reports whether all rides of the ticket do.
+func (t *Ticket) takesPlace(tt *schedule.Timetable) bool {
+	return !slices.ContainsFunc(t.Itinerary(), func(l Leg) bool {
+		return !l.Run.takesPlace(tt)
+	})
+}
+
 // A rider is a ticket's leg on a run.
 type rider struct {
 	leg    Leg

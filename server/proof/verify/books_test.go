@@ -82,6 +82,13 @@ func newBookkeepingOf(t *testing.T, asPartner func(*bookkeeping, asked),
 	if more != nil {
 		more(s)
 	}
+	b.finish(t, s)
+	return b
+}
+
+// finish closes the server of the directory, and reads its lines.
+func (b *bookkeeping) finish(t *testing.T, s *server.Server) {
+	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +101,6 @@ func newBookkeepingOf(t *testing.T, asPartner func(*bookkeeping, asked),
 	for line := range strings.Lines(string(text)) {
 		b.lines = append(b.lines, line)
 	}
-	return b
 }
 
 // line returns the number, from 1, of the nth line of a type.

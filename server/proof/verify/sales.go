@@ -9,6 +9,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/booking/books"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/schedule/fare"
 	"waybill/server/ledger"
@@ -20,7 +21,11 @@ import (
 // replaced less than that before.
 const offerLife = 20 * time.Minute
 
-// sales decides again what was sold: by whom, and for how much. It sees each line in the state before it.
+// maxClock is by how many seconds a service day may start at another time than here: the machine that sold
+// may have had an older list of time zones, and laws change clocks.
+const maxClock = 3 * 3600
+
+// sales decides again what was sold: by whom, what, and for how much. It sees each line in the state before it.
 type sales struct {
 	fsys     readonly.FS
 	editions []*edition // the timetable in force, and before it those that an offer may still be of
@@ -41,7 +46,7 @@ type edition struct {
 	err   error
 }
 
-// check returns what is wrong with a line: by what verify asks of each line, and by the prices of a sale.
+// check returns what is wrong with a line: by what verify asks of each line, and by the timetables.
 func (x *sales) check(s ledger.State, at journal.Stamp, entry ledger.Entry) error {
 	if err := ledger.Check(s, at, entry); err != nil {
 		return err
@@ -55,6 +60,12 @@ func (x *sales) check(s ledger.State, at journal.Stamp, entry ledger.Entry) erro
 		}, at.Time)
 	case *booking.Created:
 		return x.sale(s, at.Time, e)
+	case *booking.TicketAsked:
+		return x.revival(s, at.Time, &e.Settled)
+	case *booking.TicketPaid:
+		return x.revival(s, at.Time, &e.Settled)
+	case *booking.TicketBooked:
+		return x.revival(s, at.Time, &e.Settled)
 	}
 	return nil
 }
@@ -67,7 +78,8 @@ func (x *sales) replace(next *edition, now time.Time) {
 	x.editions = slices.Insert(x.editions, 0, next)
 }
 
-// sale returns what is wrong with a sale.
+// sale returns what is wrong with a sale. Its price is that of an offer, whose timetable may have been
+// replaced; all else is of the timetable in force (decision verify.forms).
 func (x *sales) sale(s ledger.State, now time.Time, e *booking.Created) error {
 	p := s.Partners.ByID(auth.ID(e.Partner))
 	if p == nil {
@@ -85,16 +97,21 @@ func (x *sales) sale(s ledger.State, now time.Time, e *booking.Created) error {
 		}
 		rides[k] = ride{l, run}
 	}
+	if len(x.editions) == 0 {
+		return fmt.Errorf("booking %s is sold before a timetable was in force", e.ID)
+	}
+	if !x.readFor(x.editions[0]) {
+		return nil
+	}
+	if err := x.editions[0].has(s, rides); err != nil {
+		return fmt.Errorf("booking %s: %w", e.ID, err)
+	}
 	x.editions = slices.DeleteFunc(x.editions, func(ed *edition) bool {
 		return !ed.replaced.IsZero() && now.Sub(ed.replaced) >= offerLife
 	})
 	var wrong error
 	for _, ed := range x.editions {
-		if !ed.load(x.fsys) {
-			ed.sales++
-			if ed.sales == 1 {
-				x.gone = append(x.gone, ed)
-			}
+		if !x.readFor(ed) {
 			return nil
 		}
 		err := ed.sells(rides, e.Currency)
@@ -106,6 +123,26 @@ func (x *sales) sale(s ledger.State, now time.Time, e *booking.Created) error {
 		}
 	}
 	return wrong
+}
+
+// revival returns what is wrong with the seats that a lapsed ticket is given again.
+func (x *sales) revival(s ledger.State, now time.Time, e *booking.Settled) error {
+	if len(e.Seats) == 0 || len(x.editions) == 0 || !x.editions[0].load(x.fsys) {
+		return nil
+	}
+	return s.Bookings.CheckRevived(x.editions[0].tt, now, e)
+}
+
+// readFor reads an edition for a sale, and counts the sale where that fails.
+func (x *sales) readFor(ed *edition) bool {
+	if ed.load(x.fsys) {
+		return true
+	}
+	ed.sales++
+	if ed.sales == 1 {
+		x.gone = append(x.gone, ed)
+	}
+	return false
 }
 
 // load reads the timetable, once, and reports whether it can be.
@@ -125,30 +162,68 @@ type ride struct {
 	run *booking.Run
 }
 
+// leg returns the ride in the edition, at the times of its run; false where the edition has no such ride.
+func (ed *edition) leg(r *ride) (leg *schedule.Leg, ok bool) {
+	trip, known := ed.tt.TripByID(r.run.Form.Trip)
+	if !known || !ed.tt.RunsOn(trip, r.run.Day) || int(r.To) >= len(ed.tt.StopsOf(trip)) {
+		return nil, false
+	}
+	return &schedule.Leg{
+		Trip: trip,
+		Day:  r.run.Day,
+		From: r.From,
+		To:   r.To,
+		Dep:  r.run.Dep(r.From).Unix(),
+		Arr:  r.run.Arr(r.To).Unix(),
+	}, true
+}
+
+// lacks is the error of a ride that the edition does not have.
+func (ed *edition) lacks(k int, r *ride) error {
+	return fmt.Errorf("leg %d: the timetable of line %d has no such ride of trip %s on %s", k+1, ed.seq,
+		r.run.Form.Trip, r.run.Day)
+}
+
+// has returns an error where a journey is sold as what it is not in the timetable, which is in force. Lines
+// of another format may have forms of another shape.
+func (ed *edition) has(s ledger.State, rides []ride) error {
+	for k := range rides {
+		r := &rides[k]
+		leg, ok := ed.leg(r)
+		if !ok {
+			return ed.lacks(k, r)
+		}
+		name := ids.RunName{Trip: r.run.Form.Trip, Day: r.run.Day}
+		late := r.run.Start - ed.tt.Start(leg) - int64(s.Bookings.Change(name).Shift)
+		form := ed.tt.Form(leg.Trip).Key()
+		if late < -maxClock || late > maxClock || s.Format() == ledger.Format && r.run.Form.Key() != form {
+			return fmt.Errorf("leg %d: the run of trip %s on %s is not as the timetable of line %d has it", k+1,
+				name.Trip, name.Day, ed.seq)
+		}
+		if discount := ed.tt.Discount(leg); int(r.Discount) != discount {
+			return fmt.Errorf("leg %d, sold with discount %d: by the timetable of line %d that is %d (-1 is none)",
+				k+1, r.Discount, ed.seq, discount)
+		}
+	}
+	return nil
+}
+
 // sells returns an error where a journey costs something else in the timetable, or is not in it.
 func (ed *edition) sells(rides []ride, currency string) error {
-	for k, r := range rides {
-		trip, known := ed.tt.TripByID(r.run.Form.Trip)
-		if !known || !ed.tt.RunsOn(trip, r.run.Day) || int(r.To) >= len(ed.tt.StopsOf(trip)) {
-			return fmt.Errorf("leg %d: the timetable of line %d has no such ride of trip %s on %s", k+1, ed.seq,
-				r.run.Form.Trip, r.run.Day)
+	for k := range rides {
+		r := &rides[k]
+		leg, ok := ed.leg(r)
+		if !ok {
+			return ed.lacks(k, r)
 		}
-		leg := &schedule.Leg{
-			Trip: trip,
-			Day:  r.run.Day,
-			From: r.From,
-			To:   r.To,
-			Dep:  r.run.Dep(r.From).Unix(),
-			Arr:  r.run.Arr(r.To).Unix(),
-		}
-		if err := ed.costs(&r, leg, currency); err != nil {
+		if err := ed.costs(r, leg, currency); err != nil {
 			return fmt.Errorf("leg %d, %w", k+1, err)
 		}
 	}
 	return nil
 }
 
-// costs returns an error where a leg was sold for another amount, or with another discount.
+// costs returns an error where a leg was sold for another amount.
 func (ed *edition) costs(r *ride, leg *schedule.Leg, currency string) error {
 	prices := fare.Discounted(ed.tt, leg, ed.fares.Base(leg))
 	at := slices.IndexFunc(prices, func(m schedule.Money) bool {
@@ -162,9 +237,6 @@ func (ed *edition) costs(r *ride, leg *schedule.Leg, currency string) error {
 	case prices[at] != sold:
 		return fmt.Errorf("sold for %s: by the timetable of line %d it costs %s", inWords(sold), ed.seq,
 			inWords(prices[at]))
-	case int(r.Discount) != ed.tt.Discount(leg):
-		return fmt.Errorf("sold with discount %d: by the timetable of line %d that is %d (-1 is none)", r.Discount,
-			ed.seq, ed.tt.Discount(leg))
 	}
 	return nil
 }
