@@ -408,8 +408,8 @@ func TestNotesThatAreTakenAwayAreMissed(t *testing.T) {
 	}
 	id := strings.TrimPrefix(parent, "waybill/")
 	delete(whole, "checkpoints-"+id+".log")
-	if rep := look(whole); len(rep.Unkept) != 1 || rep.Unkept[0] != parent {
-		t.Errorf("without the parent's notes: %q", rep.Unkept)
+	if rep := look(whole); len(rep.Unkept) != 1 || rep.Unkept[0].Origin != parent {
+		t.Errorf("without the parent's notes: %+v", rep.Unkept)
 	}
 	whole["checkpoints-"+id+".log"] = "garbage\n"
 	if _, _, err := check(config(diskOf(whole)), false); err == nil {

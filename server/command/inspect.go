@@ -105,27 +105,59 @@ func (c *call) verify() (int, error) {
 		fmt.Fprintf(c.Stdout, "%s\n", text)
 		return code, errors.Join(err, failed)
 	}
-	if err != nil {
-		return code, err
+	if v.Origin != "" { // else nothing was read
+		c.say(&v)
 	}
-	fmt.Fprintf(c.Stdout, "sound: %s in %s, %s, %s; the last line's hash is %s\n",
-		words.Counted(v.Lines, "line"), words.Counted(v.Files, "file"),
-		words.Counted(v.Snapshots, "snapshot"), words.Counted(v.Checkpoints, "checkpoint"), v.Hash)
+	if against := c.text("against"); against != "" && err == nil {
+		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", words.Counted(v.Kept, "checkpoint"), against)
+	}
+	return code, err
+}
+
+// say prints a verdict for people: the verdict, whose journal it is, what is wrong with it, what happened to
+// it, and its books. How far it was read stands beside the verdict.
+func (c *call) say(v *verify.Verdict) {
+	read := "nothing was read"
+	if v.Lines > 0 {
+		read = fmt.Sprintf("%s in %s, %s, %s; the last line's hash is %s",
+			words.Counted(v.Lines, "line"), words.Counted(v.Files, "file"),
+			words.Counted(v.Snapshots, "snapshot"), words.Counted(v.Checkpoints, "checkpoint"), v.Hash)
+	}
+	fmt.Fprintf(c.Stdout, "%s: %s\n", v.Verdict, read)
 	fmt.Fprintf(c.Stdout, "the journal is %s, its key %s\n", v.Origin, cmp.Or(v.Key, "not here"))
+	for _, p := range v.Problems {
+		fmt.Fprintln(c.Stdout, problemLine(p))
+	}
 	for _, w := range v.Witnesses {
-		fmt.Fprintf(c.Stdout, "%s has signed up to line %d, at %s\n", w.Name, w.Lines, w.Time)
+		if w.Lines > 0 {
+			fmt.Fprintf(c.Stdout, "%s has signed up to line %d, at %s\n", w.Name, w.Lines, w.Time)
+		}
 	}
 	for _, remark := range v.Remarks {
 		fmt.Fprintln(c.Stdout, inLine(remark))
+	}
+	if v.Unerased > 0 {
+		fmt.Fprintf(c.Stdout, "lines with personal data that is still to be erased: %d; "+
+			"waybill forget, for whomever, completes that\n", v.Unerased)
+	}
+	if !v.Audited {
+		return
 	}
 	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", v.Time.UTC().Format(time.RFC3339), v.Books)
 	for _, line := range v.Books.Surplus.Lines() {
 		fmt.Fprintf(c.Stdout, "surplus: %s\n", line)
 	}
-	if against := c.text("against"); against != "" {
-		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", words.Counted(v.Kept, "checkpoint"), against)
+}
+
+// problemLine says a problem, with its place.
+func problemLine(p verify.Problem) string {
+	switch {
+	case p.File == "":
+		return p.Kind + ": " + p.Text
+	case p.Line == 0:
+		return fmt.Sprintf("%s: %s: %s", p.Kind, p.File, p.Text)
 	}
-	return exitDone, nil
+	return fmt.Sprintf("%s: %s: line %d, byte %d, seq %d: %s", p.Kind, p.File, p.Line, p.Byte, p.Seq, p.Text)
 }
 
 // inLine says a remark, after the line that it is of.
@@ -139,35 +171,35 @@ func inLine(e observe.Event) string {
 // judge verifies the directory against what the caller knows of it from elsewhere.
 func (c *call) judge() (code int, v verify.Verdict, err error) {
 	if err := c.mustExist(); err != nil {
-		return exitFailed, verify.Failed(err), err
+		return exitFailed, verify.Failed(c.fsys, err), err
 	}
 	if c.text("key") != "" && c.text("against") == "" {
 		err := errors.New("-key is of the checkpoints that -against names: give both")
-		return exitUsage, verify.Failed(err), err
+		return exitUsage, verify.Failed(c.fsys, err), err
 	}
 	var expected inspect.Expected
 	if c.isGiven("witness-key") && len(c.list("witness-key")) == 0 {
 		err = errors.New("-witness-key is empty: it would ask for nobody's signature")
-		return exitUsage, verify.Failed(err), err
+		return exitUsage, verify.Failed(c.fsys, err), err
 	}
 	for _, vkey := range c.list("witness-key") {
 		key, err := note.ParseKey(vkey)
 		if err != nil {
 			err = fmt.Errorf("-witness-key %q %w", vkey, err)
-			return exitUsage, verify.Failed(err), err
+			return exitUsage, verify.Failed(c.fsys, err), err
 		}
 		expected.Witnesses = append(expected.Witnesses, key)
 	}
 	expected.Within = c.get("witnessed-within").(time.Duration)
 	if expected.Within < 0 || c.isGiven("witnessed-within") && expected.Witnesses == nil {
 		err = errors.New("-witnessed-within is how far the witnesses of -witness-key may be behind: at least 0")
-		return exitUsage, verify.Failed(err), err
+		return exitUsage, verify.Failed(c.fsys, err), err
 	}
 	// What is wrong with these is no verdict on the directory.
 	against := c.text("against")
 	expected.Kept, err = readKept(against, c.text("key"))
 	if err != nil {
-		return exitFailed, verify.Failed(err), err
+		return exitFailed, verify.Failed(c.fsys, err), err
 	}
 	var beside verify.Beside
 	if front.StepBackBeside(c.dir, c.StepBack) {
@@ -178,7 +210,7 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	switch {
 	case err == nil:
 		return exitDone, v, nil
-	case v.Verdict == "torn":
+	case v.OnlyTorn():
 		return exitTorn, v, err
 	}
 	return exitFailed, v, err

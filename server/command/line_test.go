@@ -204,6 +204,8 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 	}
 	want(t, 1, "damaged: .*waybill repair -data "+dir+" -cut-at \\d+ -reason TEXT OUT", "verify", "-data",
 		dir)
+	want(t, 1, `^damaged: .*\nthe journal is waybill/\S+, its key waybill/\S+\ndamaged: `+firstFile+`: line \d+, byte`,
+		"verify", "-data", dir)
 	v := verdictOf(t, want(t, 1, "damaged", "verify", "-data", dir, "-json"))
 	if p := v.Problems; v.Verdict != "damaged" || len(p) != 1 || p[0].Kind != "damaged" ||
 		p[0].File != firstFile || p[0].Seq == 0 || p[0].Line == 0 || p[0].Text == "" || v.Origin == "" {
@@ -249,7 +251,8 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 		"a directory that is not there":   {"-data", none},
 	} {
 		v := verdictOf(t, want(t, 1, "", append([]string{"verify", "-json"}, args...)...))
-		if p := v.Problems; v.Verdict != "failed" || len(p) != 1 || p[0].Kind != "failed" || p[0].Text == "" {
+		if p := v.Problems; v.Verdict != "failed" || len(p) != 1 || p[0].Kind != "failed" || p[0].Text == "" ||
+			(v.Origin == "") != (what == "a directory that is not there") || (v.Key == "") != (v.Origin == "") {
 			t.Errorf("%s: %+v", what, v)
 		}
 	}

@@ -85,7 +85,7 @@ func TestVerifyAgainst(t *testing.T) {
 		want(t, 0, "wb_", "partner", "add", "-data", anew, "y")
 	}
 	// Without any checkpoint nobody vouches for the lines that are left, with the kept one somebody does.
-	want(t, 1, `^waybill: not signed: 3 lines`, "verify", "-data", cut)
+	want(t, 1, `(?m)^waybill: not signed: 3 lines`, "verify", "-data", cut)
 	for _, sound := range []string{anew, dir} {
 		want(t, 0,
 			`(?s)^sound: .*the books at .*: 0 bookings, 0 tickets; 0 runs with 0 seats, 0 sold, 0 held, 0 free\n$`, "verify", "-data", sound)
@@ -105,8 +105,8 @@ func TestVerifyAgainst(t *testing.T) {
 			`two histories: .*000001.jsonl: line 3, byte \d+, seq 3: is not the line that the checkpoint in the file given was made of`, anew, first, ""},
 		{1, `seq 5: is not the line that the checkpoint .*no older one of these fits`, anew, second, ""},
 		{1, `is signed with another key`, dir, first, content(t, other, "checkpoint.pub")},
-		{1, `^waybill: another journal: .*is signed with another key`, dir, content(t, other, "checkpoint"), ""},
-		{1, `^waybill: another journal: .*is of another journal`, dir, content(t, other, "checkpoint"), content(t, other, "checkpoint.pub")},
+		{1, `(?m)^waybill: another journal: .*is signed with another key`, dir, content(t, other, "checkpoint"), ""},
+		{1, `(?m)^waybill: another journal: .*is of another journal`, dir, content(t, other, "checkpoint"), content(t, other, "checkpoint.pub")},
 		{1, `is not a checkpoint`, dir, "hello\n", ""},
 		{1, `is not a checkpoint`, dir, first + "hello\n", ""},
 		{1, `has a signature that is not of these lines`, dir, strings.Replace(first, "\n3\n", "\n4\n", 1), ""},

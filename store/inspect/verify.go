@@ -41,12 +41,14 @@ type Report struct {
 	Vouched     uint64              // the last line that a checkpoint vouches for
 	Unvouched   time.Duration       // how long the lines after that were in the writing
 	Copy        bool                // there is no key: nothing signs here until it is served
-	Unkept      []string            // earlier names of the directory, whose checkpoints are not there
+	Unkept      []observe.Unkept    // earlier names of the directory, whose checkpoints are not there
 	Older       *observe.Older      // the file checkpoint is older than the log; nil where it is not
 	Unerased    []journal.Erasure   // lines whose personal parts were left by an Erase that was cut short
 	Torn        *chain.Torn         // an end that the next start will cut off
 	Witnessed   []observe.Witnessed // for each witness that was asked after
-	Origin      string              // the directory's name
+	Origin      string              // the directory's name, as far as the journal was read
+	Key         note.Key            // of that name, as a line says it; zero where none does
+	Forks       observe.Forks       // notes that do not fit
 	Happened    []observe.Event     // to the journal, in the order of its lines
 	// Misfits are the lines that break a rule, where rules were asked for. Their bytes are good.
 	Misfits replay.Misfits
@@ -117,11 +119,16 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 	if err == nil {
 		err = x.afterwards()
 	}
+	forked := x.notes.Forks.First()
 	if err == nil && !misfits.Unapplied {
 		err = inspect(r.State, x.end.Head.Stamp)
 	}
-	// A snapshot may be of a line before the one that stopped the reading.
-	err = cmp.Or(snapshots.wait(), err)
+	// A snapshot may be of a line before the one that stopped the reading. Where a note shows another history,
+	// a snapshot may be of that.
+	if wrong := snapshots.wait(); forked == nil {
+		err = cmp.Or(wrong, err)
+	}
+	err = cmp.Or(err, forked)
 	rep := x.report()
 	rep.Misfits = misfits
 	rep.Snapshots = len(snapshots.wrong)
@@ -143,6 +150,7 @@ type verification struct {
 func (x *verification) collect(live bool, expected Expected) error {
 	x.notes = observe.Notes{
 		FS:        x.fsys,
+		GoOn:      true,
 		Witnesses: observe.NewWitnesses(expected.Witnesses),
 		Repairs:   new(observe.Repairs),
 	}
@@ -184,7 +192,7 @@ func (x *verification) read(live bool, proven uint64, visits *chain.Visits) erro
 	}
 	x.end, err = visits.Read(chain.Reader{FS: x.fsys, Parse: chain.Strict}, observers...)
 	wrong := lines.Close()
-	if err == nil && wrong != nil {
+	if err == nil && wrong != nil && x.notes.Forks.First() == nil { // else it may be of the other history
 		err = treeDamage(wrong)
 	}
 	return err
@@ -204,9 +212,12 @@ func (x *verification) afterwards() error {
 // report returns the findings.
 func (x *verification) report() Report {
 	origin, _ := x.names.Now()
+	key, _ := x.names.Key()
 	return Report{
 		Origin:      origin,
-		Happened:    x.happened.List,
+		Key:         key,
+		Forks:       x.notes.Forks,
+		Happened:    x.happened.Events(),
 		Head:        x.end.Head,
 		Last:        x.end.At,
 		Files:       x.end.Files,

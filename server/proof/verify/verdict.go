@@ -34,9 +34,11 @@ type Verdict struct {
 	Remarks     []observe.Event `json:"remarks"`
 	Books       *books.Books    `json:"books"` // of nothing, where they could not be made up
 
-	Hash string    `json:"-"` // of the last line, in hex
-	Time time.Time `json:"-"` // of the last line
-	Kept int       `json:"-"` // checkpoints of -against that the journal extends
+	Hash     string    `json:"-"` // of the last line that was read, in hex
+	Time     time.Time `json:"-"` // of that line
+	Kept     int       `json:"-"` // checkpoints of -against, which the journal extends where it is not forked
+	Audited  bool      `json:"-"` // the books could be made up
+	Unerased int       `json:"-"` // lines that an erasure has named, and was cut short before
 }
 
 // Kinds are what a verdict and its problems may be, in the order in which they count.
@@ -72,9 +74,11 @@ type WitnessFound struct {
 	Time  string `json:"time"`  // "" where it has signed nothing
 }
 
-// Failed is the verdict where the directory could not be looked at.
-func Failed(err error) Verdict {
+// Failed is the verdict where a directory could not be looked at, or was not. Whose it is is said where that
+// can be read.
+func Failed(fsys readonly.FS, err error) Verdict {
 	v := newVerdict(&Report{})
+	v.names(fsys, new(Report), err)
 	v.problem(Problem{Kind: "failed", Text: err.Error()})
 	return v.judged()
 }
@@ -93,6 +97,8 @@ func newVerdict(rep *Report) Verdict {
 		Books:       rep.Books,
 		Hash:        fmt.Sprintf("%x", rep.Head.Hash),
 		Time:        rep.Head.Time,
+		Audited:     rep.Books != nil,
+		Unerased:    len(rep.Unerased),
 	}
 	if v.Books == nil {
 		v.Books = books.New()
@@ -105,15 +111,23 @@ func (v *Verdict) problem(p Problem) {
 	v.Problems = append(v.Problems, p)
 }
 
-// judged returns the verdict that the problems lead to.
+// judged returns the verdict that the problems lead to: the kind of the first, once they are sorted by how
+// much they count.
 func (v Verdict) judged() Verdict {
+	slices.SortStableFunc(v.Problems, func(a, b Problem) int {
+		return cmp.Compare(slices.Index(Kinds, a.Kind), slices.Index(Kinds, b.Kind))
+	})
 	v.Verdict = "sound"
-	for _, kind := range slices.Backward(Kinds) {
-		if slices.ContainsFunc(v.Problems, func(p Problem) bool { return p.Kind == kind }) {
-			v.Verdict = kind
-		}
+	if len(v.Problems) > 0 {
+		v.Verdict = v.Problems[0].Kind
 	}
+	slices.SortStableFunc(v.Remarks, func(a, b observe.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	return v
+}
+
+// OnlyTorn reports whether nothing is wrong but an end that the next start cuts.
+func (v *Verdict) OnlyTorn() bool {
+	return v.Verdict == "torn" && len(v.Problems) == 1
 }
 
 // Beside is who else has the directory open.
@@ -140,34 +154,56 @@ func Judge(
 ) (Verdict, error) {
 	beside.sign()
 	rep, err := Directory(fsys, beside.Live, expected)
-	if err == nil && beside.Sign != nil && rep.Vouched < rep.Head.Seq { // lines that were written meanwhile
+	if isRead(err) && beside.Sign != nil && rep.Vouched < rep.Head.Seq { // lines that were written meanwhile
 		beside.sign()
 		if signed, err := inspect.SignedSince(fsys, rep.Head); err == nil && signed {
 			rep.Vouched = rep.Head.Seq
 		}
 	}
-	if rep.Origin == "" { // it was not read to its end
-		rep.Origin, _, _ = journal.ReadOrigin(fsys)
-	}
 	v := newVerdict(&rep)
 	v.Kept = len(expected.Kept)
-	if public, err := checkpoint.PublicKey(fsys); err == nil && rep.Origin != "" {
-		v.Key = note.NewKey(rep.Origin, public).String()
-	}
-	var said error
-	if err != nil {
-		said = v.wrong(err, &rep, name, against)
-	}
+	v.names(fsys, &rep, err)
+	said := v.wrong(err, &rep, name, against)
 	if rep.Torn != nil { // as after a power cut: nobody was told that these lines are kept
 		v.problem(problemOf("torn", &rep.Torn.Damage))
 		said = cmp.Or(said, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them", &rep.Torn.Damage,
 			words.Counted(rep.Torn.Bytes, "byte")))
 	}
-	if err == nil {
+	if isRead(err) {
 		said = cmp.Or(said, v.unsigned(&rep, expected.Within))
 		v.remark(&rep, beside.Live)
 	}
 	return v.judged(), said
+}
+
+// isRead reports whether a directory was read to its end, whatever came of it.
+func isRead(err error) bool {
+	damage, ok := errors.AsType[*journal.Damage](err)
+	return err == nil || ok && (damage.Books || damage.Forked != "")
+}
+
+// names says whose journal it is: by its lines, or, where these were not read to their end, by the newest
+// note, or else by FORMAT. A key that a line says precedes that which lies beside the journal.
+func (v *Verdict) names(fsys readonly.FS, rep *Report, err error) {
+	public, noKey := checkpoint.PublicKey(fsys)
+	if rep.Origin == "" || !isRead(err) {
+		v.Origin = ""
+		if first, _, err := journal.ReadOrigin(fsys); err == nil {
+			v.Origin = first
+		}
+		if signed, err := checkpoint.Newest(fsys); err == nil && noKey == nil {
+			if c, err := checkpoint.Parse(signed, public); err == nil {
+				v.Origin = c.Origin
+			}
+		}
+	}
+	switch {
+	case v.Origin == "":
+	case rep.Key.Name == v.Origin:
+		v.Key = rep.Key.String()
+	case noKey == nil:
+		v.Key = note.NewKey(v.Origin, public).String()
+	}
 }
 
 // problemOf returns damage as a problem.
@@ -175,41 +211,45 @@ func problemOf(kind string, d *journal.Damage) Problem {
 	return Problem{kind, d.File, d.Line, d.Offset, d.Seq, d.Reason}
 }
 
-// wrong adds what is wrong with a directory, and returns it with what to do next.
+// wrong adds what is wrong with a directory, and returns the error with what to do next; nil where there is
+// none.
 func (v *Verdict) wrong(err error, rep *Report, name, against string) error {
+	v.forked(rep.Forks.Own, rep.Forks.MoreOwn, against)
+	v.forked(rep.Forks.Kept, rep.Forks.MoreKept, against)
 	for _, d := range rep.Misfits.List {
 		v.problem(problemOf("books", d))
 	}
+	misfits := len(rep.Misfits.List) + rep.Misfits.More
 	if n := rep.Misfits.More; n > 0 {
 		v.problem(Problem{Kind: "books", Text: fmt.Sprintf("and %d more lines break a rule", n)})
 	}
 	damage, isDamage := errors.AsType[*journal.Damage](err)
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, journal.ErrNewer):
 		v.problem(Problem{Kind: "newer", Text: err.Error()})
 		return err
 	case !isDamage:
 		v.problem(Problem{Kind: "failed", Text: err.Error()})
 		return err
-	case damage.File == observe.KeptFile: // it is not the directory that is wrong
-		kind := "failed"
-		err = fmt.Errorf("-against %s: %s", against, damage.Reason)
-		if damage.Forked != "" {
-			kind = "forked"
-			err = fmt.Errorf("%s: %w", damage.Forked, err)
-		}
-		v.problem(Problem{Kind: kind, File: against, Text: err.Error()})
-		return err
 	case damage.Forked != "":
-		p := problemOf("forked", damage)
-		p.Text = damage.Forked + ": " + p.Text
-		v.problem(p)
+		if rep.Forks.First() == nil { // it was found before the journal was read
+			v.forked(damage, 0, against)
+		}
+		if damage.File == observe.KeptFile {
+			err = fmt.Errorf("-against %s: %s", against, damage.Reason)
+		}
 		return fmt.Errorf("%s: %w", damage.Forked, err)
+	case damage.File == observe.KeptFile: // it is not the directory that is wrong
+		err = fmt.Errorf("-against %s: %s", against, damage.Reason)
+		v.problem(Problem{Kind: "failed", File: against, Text: err.Error()})
+		return err
 	case damage.Books: // there is nothing to cut: the chain is whole
-		if len(rep.Misfits.List) == 0 {
+		if misfits == 0 { // it is what ends the reading where no rules are asked
 			v.problem(problemOf("books", damage))
 		}
-		return fmt.Errorf("books: %w%s", err, others(len(rep.Misfits.List)+rep.Misfits.More-1))
+		return fmt.Errorf("books: %w%s", err, others(misfits-1))
 	}
 	v.problem(problemOf("damaged", damage))
 	if strings.HasPrefix(damage.File, ledger.TimetableDir+"/") {
@@ -218,18 +258,34 @@ func (v *Verdict) wrong(err error, rep *Report, name, against string) error {
 	return fmt.Errorf("damaged: %w; %s", err, afterDamage(name, damage))
 }
 
+// forked adds that notes do not fit: the first that does not, and how many more there are.
+func (v *Verdict) forked(first *journal.Damage, more int, against string) {
+	if first == nil {
+		return
+	}
+	p := problemOf("forked", first)
+	if p.File == observe.KeptFile {
+		p.File = against
+	}
+	p.Text = first.Forked + ": " + p.Text
+	if more > 0 {
+		p.Text += fmt.Sprintf("; other notes that do not fit: %d", more)
+	}
+	v.problem(p)
+}
+
 // others says how many other lines break a rule.
 func others(n int) string {
 	if n < 1 {
 		return ""
 	}
-	return fmt.Sprintf("; so do %s more", words.Counted(n, "line"))
+	return fmt.Sprintf("; other lines that break a rule: %d", n)
 }
 
 // unsigned says who has not signed the lines; nil where all have that should. A line that is older than the
 // last by more than within must have been signed.
 func (v *Verdict) unsigned(rep *Report, within time.Duration) (said error) {
-	if rep.Unsigned() && v.Kept == 0 {
+	if rep.Unsigned() && v.Kept == 0 { // a note that is given and does not fit is another problem
 		said = fmt.Errorf("not signed: %s follow from each other, but there is no checkpoint that "+
 			"vouches for them; whoever has the disk can have written them. "+
 			"The next start signs them as they are",
@@ -264,20 +320,16 @@ func (v *Verdict) remark(rep *Report, live bool) {
 	add := func(kind string, seq uint64, format string, args ...any) {
 		v.Remarks = append(v.Remarks, observe.Event{Kind: kind, Seq: seq, Text: fmt.Sprintf(format, args...)})
 	}
-	if n := rep.Head.Seq - rep.Vouched; n > 0 && !rep.Unsigned() {
+	if n := rep.Head.Seq - rep.Vouched; n > 0 && rep.Vouched > 0 {
 		add("unsigned", rep.Vouched+1, "%s", unvouched(n, rep, live))
 	}
-	for _, name := range rep.Unkept {
-		add("forked", 0, "what was signed as %s, the name of this directory before, is not here", name)
+	for _, x := range rep.Unkept {
+		add("forked", x.Left, "what was signed as %s, the name of this directory before, is not here", x.Origin)
 	}
 	if o := rep.Older; o != nil {
 		add("unsigned", o.Published, "the file checkpoint is of line %d, and older than the newest "+
 			"in checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there",
 			o.Published, o.Logged)
-	}
-	if n := len(rep.Unerased); n > 0 {
-		add("unerased", 0, "lines with personal data that is still to be erased: %d; "+
-			"waybill forget, for whomever, completes that", n)
 	}
 	if n := v.Books.Unjudged; n > 0 {
 		add("unjudged", 0, "prices of %s were not decided again: their timetables are not here any more",

@@ -3,7 +3,7 @@
 // types ensure, and a server may have the directory open meanwhile.
 //
 //	v, err := verify.Judge(fsys, "waybill-data", verify.Beside{}, inspect.Expected{}, "")
-//	fmt.Println(v.Sound, v.Problem)
+//	fmt.Println(v.Verdict, v.Problems, err)
 //
 // All that its verdict rests on is in the packages that it imports.
 package verify
@@ -87,16 +87,17 @@ func verify(
 			}
 			return err
 		})
-	if err == nil && len(rep.Misfits.List) > 0 {
-		err = rep.Misfits.List[0]
-	}
-	if err == nil && wrong != nil {
-		err = &journal.Damage{
+	// What breaks a rule is in Misfits, whoever has found it: that alone is of kind books in a verdict.
+	if wrong != nil && len(rep.Misfits.List) == 0 {
+		rep.Misfits.List = []*journal.Damage{{
 			Place:  rep.Last,
 			Seq:    rep.Head.Seq,
 			Reason: "with this line " + wrong.Error(),
 			Books:  true,
-		}
+		}}
+	}
+	if err == nil && len(rep.Misfits.List) > 0 {
+		err = rep.Misfits.List[0]
 	}
 	return rep, state, err
 }

@@ -22,15 +22,26 @@ const KeptFile = "the file given"
 // AddKept takes up a checkpoint that an auditor has kept, and that key has signed. Where key is nil, it is
 // the directory's own key, of the name that has signed.
 func (n *Notes) AddKept(signed []byte, key ed25519.PublicKey) error {
-	if key == nil {
+	given := key != nil
+	if !given {
 		origin, _, _ := bytes.Cut(signed, journal.Newline)
 		var err error
 		if key, err = checkpoint.KeyOf(n.FS, string(origin)); err != nil {
 			return err
 		}
 	}
-	_, err := n.add(signed, key, claim{from: KeptFile, kept: true})
-	return err
+	c := claim{from: KeptFile, kept: true}
+	parsed, err := n.add(signed, key, c)
+	wrong, ok := errors.AsType[*journal.Damage](err)
+	if !ok || wrong.Forked == "" {
+		return err
+	}
+	c.Checkpoint = parsed
+	wrong.Reason += c.said()
+	if given {
+		wrong.Reason += fmt.Sprintf(", and not by %s", note.NewKey(parsed.Origin, key))
+	}
+	return n.fork(&c, wrong)
 }
 
 // Add takes up a note that a key must have signed, and returns its checkpoint. from names the file that the

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/base64"
 	"fmt"
 
 	"waybill/store/checkpoint"
@@ -16,6 +17,52 @@ func (c *claim) twoHistories() string {
 	return fmt.Sprintf("two histories: this journal and the note are both signed by %s", c.key)
 }
 
+// said returns what a note says, as the end of an error: of whom, of which line, and of which lines so far.
+func (c *claim) said() string {
+	lines := fmt.Sprintf("hash %x", c.Hash)
+	if c.Rooted {
+		lines = "root " + base64.StdEncoding.EncodeToString(c.Root[:])
+	}
+	return fmt.Sprintf("; the note is of %s, line %d, %s", c.Origin, c.Seq, lines)
+}
+
+// Forks are notes that do not fit: the first of the directory's own, and the first of those that an auditor
+// has kept. Mostly no later one fits either.
+type Forks struct {
+	Own, Kept *journal.Damage // nil: all fit
+	// MoreOwn and MoreKept are how many more there are of each.
+	MoreOwn, MoreKept int
+}
+
+// First returns the error of the first note that does not fit; nil where all do.
+func (f *Forks) First() error {
+	switch {
+	case f.Own != nil:
+		return f.Own
+	case f.Kept != nil:
+		return f.Kept
+	}
+	return nil
+}
+
+// fork takes up that a note does not fit. It returns the error where the reading is not to go on.
+func (n *Notes) fork(c *claim, wrong *journal.Damage) error {
+	if !n.GoOn {
+		return wrong
+	}
+	switch f := &n.Forks; {
+	case c.kept && f.Kept == nil:
+		f.Kept = wrong
+	case c.kept:
+		f.MoreKept++
+	case f.Own == nil:
+		f.Own = wrong
+	default:
+		f.MoreOwn++
+	}
+	return nil
+}
+
 // concerns reports whether a checkpoint is one of this directory, as far as the journal was read.
 func (n *Notes) concerns(c *claim) bool {
 	x := n.Names.of(c.Origin)
@@ -24,11 +71,15 @@ func (n *Notes) concerns(c *claim) bool {
 
 // Foreign returns an error for a checkpoint of another history: of a journal that has never been this
 // directory, of the directory's parent after it had left that, or signed under the directory's name with
-// somebody else's key.
+// somebody else's key. Where the reading goes on after these, Forks has them.
 func (n *Notes) Foreign() error {
 	for _, c := range n.sorted() {
-		if wrong := n.foreign(c); wrong != nil {
-			return wrong
+		wrong := n.foreign(c)
+		if wrong == nil {
+			continue
+		}
+		if err := n.fork(c, wrong); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -52,6 +103,10 @@ func (n *Notes) foreign(c *claim) *journal.Damage {
 		whose = "is signed with another key than the directory's notes are"
 	default:
 		return nil
+	}
+	whose += c.said()
+	if forked == anotherJournal { // else the relation names the key
+		whose += fmt.Sprintf(", signed by %s", c.key)
 	}
 	wrong := journal.InFile(c.from, whose)
 	wrong.Forked = forked

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,13 +15,34 @@ import (
 // cut, names that it has had, lines that nobody had signed when a start took them over, moves of a test
 // clock, other witnesses.
 type Happened struct {
-	List []Event
-
-	clocks    int
-	firstMove Event
-	lastMove  Event
+	list      []Event
+	clocks    span
+	unsigned  span
 	witnesses []string
 	asked     bool // a server has said who its witnesses are
+}
+
+// span is of something that may have happened often: the first time, the last time, and how often.
+type span struct {
+	first, last Event
+	n           int
+}
+
+// add adds one time.
+func (s *span) add(e Event) {
+	if s.n++; s.n == 1 {
+		s.first = e
+	}
+	s.last = e
+}
+
+// event says all of them, in one event; what is how it begins.
+func (s *span) event(what string) Event {
+	text := fmt.Sprintf("%s once, %s", what, s.first.Text)
+	if s.n > 1 {
+		text = fmt.Sprintf("%s %d times: first %s, last %s", what, s.n, s.first.Text, s.last.Text)
+	}
+	return Event{s.first.Kind, s.first.Seq, text}
 }
 
 // Event is one such thing. Its kinds are repaired, forked, unsigned, clock and witness.
@@ -32,7 +54,7 @@ type Event struct {
 
 // add adds what a line says.
 func (h *Happened) add(kind string, l *journal.Line, text string) {
-	h.List = append(h.List, Event{kind, l.Seq, text})
+	h.list = append(h.list, Event{kind, l.Seq, text})
 }
 
 // Line takes what a line says of the journal itself.
@@ -54,7 +76,8 @@ func (h *Happened) Line(_ journal.Place, l *journal.Line) error {
 	case journal.KindOpened:
 		return h.opened(l)
 	case journal.KindClock:
-		h.moved(l)
+		h.clocks.add(Event{"clock", l.Seq, fmt.Sprintf("by line %d, at %s", l.Seq,
+			l.Time.UTC().Format(journal.TimeLayout))})
 	}
 	return nil
 }
@@ -66,8 +89,8 @@ func (h *Happened) opened(l *journal.Line) error {
 		return err
 	}
 	if u := x.Unsigned; u != nil {
-		h.add("unsigned", l, fmt.Sprintf("the start of line %d took over lines that no note vouched for: %d from "+
-			"line %d on", l.Seq, u.Lines, u.From))
+		h.unsigned.add(Event{"unsigned", l.Seq, fmt.Sprintf("by line %d: %d from line %d on", l.Seq, u.Lines,
+			u.From)})
 	}
 	if x.Witnesses == nil {
 		return nil // a verb's
@@ -89,21 +112,19 @@ func named(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// moved takes a move of the test clock.
-func (h *Happened) moved(l *journal.Line) {
-	h.clocks++
-	h.lastMove = Event{"clock", l.Seq, l.Time.UTC().Format(journal.TimeLayout)}
-	if h.clocks == 1 {
-		h.firstMove = h.lastMove
-	}
-}
+// End checks nothing.
+func (h *Happened) End(*chain.End) error { return nil }
 
-// End says how often the test clock was moved.
-func (h *Happened) End(*chain.End) error {
-	if h.clocks > 0 {
-		h.List = append(h.List, Event{"clock", h.firstMove.Seq, fmt.Sprintf(
-			"a test clock was set %d times: first by line %d, at %s, last by line %d, at %s", h.clocks,
-			h.firstMove.Seq, h.firstMove.Text, h.lastMove.Seq, h.lastMove.Text)})
+// Events returns what happened so far, in the order of the lines, but that of what may have happened often
+// the first, the last and how many are one event, in the place of the first.
+func (h *Happened) Events() []Event {
+	all := slices.Clone(h.list)
+	if h.unsigned.n > 0 {
+		all = append(all, h.unsigned.event("a start took over lines that no note vouched for"))
 	}
-	return nil
+	if h.clocks.n > 0 {
+		all = append(all, h.clocks.event("a test clock was set"))
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all
 }

@@ -137,6 +137,11 @@ func (n *Names) Now() (origin string, keySaid bool) {
 	return n.now().origin, n.now().saidAt > 0
 }
 
+// Key returns the key that the directory signs with under its name now, as far as a line says it.
+func (n *Names) Key() (key note.Key, said bool) {
+	return n.now().key, n.now().saidAt > 0
+}
+
 // CheckOwnKey returns an error for a public key that is not the one that a line says of the name now. The key
 // may be nil: then there is nothing to check.
 func (n *Names) CheckOwnKey(public ed25519.PublicKey) error {

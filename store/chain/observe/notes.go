@@ -27,6 +27,10 @@ type Notes struct {
 	Names   *Names
 	Repairs *Repairs
 	Tree    Tree // nil: roots are not checked
+	// GoOn has the reading go on after a note that does not fit: Forks has these. Without it, the first such
+	// note is the error of its line, or of Foreign.
+	GoOn  bool
+	Forks Forks
 
 	bySeq map[uint64][]claim
 	older *Older
@@ -61,7 +65,9 @@ func (n *Notes) Line(at journal.Place, l *journal.Line) error {
 			}
 			n.Witnesses.credit(c.signatures, l.Seq)
 		} else if n.concerns(&c) {
-			return n.differs(at, l, &c)
+			if err := n.fork(&c, n.differs(at, l, &c)); err != nil {
+				return err
+			}
 		}
 	}
 	n.fits = fits
@@ -83,32 +89,40 @@ func (n *Notes) Line(at journal.Place, l *journal.Line) error {
 
 // End checks that the journal has the lines of all checkpoints.
 func (n *Notes) End(end *chain.End) error {
-	first := n.beyond(end.Head.Seq)
-	if first == nil {
-		return nil
-	}
-	lost := end.Lost(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; %s",
-		first.from, first.Seq, first.Hash, n.newestFit(first)))
-	if first.kept {
+	for _, kept := range []bool{false, true} { // what the directory itself says is damage
+		first := n.beyond(end.Head.Seq, kept)
+		if first == nil {
+			continue
+		}
+		lost := end.Lost(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; %s",
+			first.from, first.Seq, first.Hash, n.newestFit(first)))
+		if !kept {
+			return lost
+		}
 		lost.Forked = first.twoHistories()
-	}
-	return lost
-}
-
-// beyond returns the first checkpoint of a line after last, nil when there is none.
-func (n *Notes) beyond(last uint64) (first *claim) {
-	for seq, list := range n.bySeq {
-		for i := range list {
-			if seq > last && n.concerns(&list[i]) && (first == nil || seq < first.Seq) {
-				first = &list[i]
-			}
+		lost.Reason += first.said()
+		if err := n.fork(first, lost); err != nil {
+			return err
 		}
 	}
-	return first
+	return nil
+}
+
+// beyond returns the first checkpoint of a line after last, of those that an auditor has kept or of the
+// others; nil when there is none.
+func (n *Notes) beyond(last uint64, kept bool) (first *claim) {
+	for _, c := range n.sorted() {
+		if c.Seq > last && c.kept == kept && n.concerns(c) {
+			return c
+		}
+	}
+	return nil
 }
 
 // HasBeyond reports whether there is a checkpoint of a line after last.
-func (n *Notes) HasBeyond(last uint64) bool { return n.beyond(last) != nil }
+func (n *Notes) HasBeyond(last uint64) bool {
+	return n.beyond(last, false) != nil || n.beyond(last, true) != nil
+}
 
 // hasRoot reports whether the tree of the lines so far has the root that a checkpoint says. Where the tree or
 // the root is not known, it reports true.
@@ -117,14 +131,14 @@ func (n *Notes) hasRoot(c *claim) bool {
 }
 
 // differs returns the error of a checkpoint that was made of other lines than this journal's.
-func (n *Notes) differs(at journal.Place, l *journal.Line, c *claim) error {
+func (n *Notes) differs(at journal.Place, l *journal.Line, c *claim) *journal.Damage {
 	reason := fmt.Sprintf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; %s",
 		c.from, c.Time.Format(journal.TimeLayout), c.Hash, n.newestFit(c))
 	if c.Hash == l.Hash {
 		reason = fmt.Sprintf("has the hash that the checkpoint in %s says, but the lines so far are not those "+
 			"of its tree", c.from)
 	}
-	wrong := journal.DamageAt(at, l.Seq, reason)
+	wrong := journal.DamageAt(at, l.Seq, reason+c.said())
 	wrong.Forked = c.twoHistories()
 	return wrong
 }
@@ -143,8 +157,15 @@ func (n *Notes) newestFit(c *claim) string {
 	return text + n.Repairs.story()
 }
 
-// Count returns of how many lines there are checkpoints.
-func (n *Notes) Count() int { return len(n.bySeq) }
+// Count returns of how many lines there are checkpoints in the directory.
+func (n *Notes) Count() (lines int) {
+	for _, list := range n.bySeq {
+		if slices.ContainsFunc(list, func(c claim) bool { return !c.kept }) {
+			lines++
+		}
+	}
+	return lines
+}
 
 // Fits returns the newest line that a checkpoint agrees with, of those that were read.
 func (n *Notes) Fits() uint64 { return n.fits }
@@ -181,11 +202,17 @@ func (n *Notes) newest(one func(*claim) bool) (newest uint64) {
 	return newest
 }
 
-// Unkept returns the earlier names of the directory whose checkpoints are not there.
-func (n *Notes) Unkept() (names []string) {
+// Unkept is an earlier name of the directory whose checkpoints are not there.
+type Unkept struct {
+	Origin string
+	Left   uint64 // the line that gave the directory another
+}
+
+// Unkept returns all such names.
+func (n *Notes) Unkept() (names []Unkept) {
 	for _, x := range n.Names.known {
 		if x.left > 0 && n.SignedAs(x.origin) == 0 {
-			names = append(names, x.origin)
+			names = append(names, Unkept{x.origin, x.left + 1})
 		}
 	}
 	return names
