@@ -105,8 +105,8 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 	return nil
 }
 
-// CheckRevived returns an error where a ticket may not have the seats that it is given again, by the timetable
-// in force. It sees the state before the event.
+// CheckRevived returns an error where a ticket may not have the seats that it is given again, by the
+// timetable in force. It sees the state before the event.
 func (s *State) CheckRevived(tt *schedule.Timetable, now time.Time, e *Settled) error {
 	_, t := s.AnyTicket(e.Ticket)
 	if t == nil || len(e.Seats) != len(t.Itinerary()) {

@@ -251,8 +251,10 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 		"a directory that is not there":   {"-data", none},
 	} {
 		v := verdictOf(t, want(t, 1, "", append([]string{"verify", "-json"}, args...)...))
-		if p := v.Problems; v.Verdict != "failed" || len(p) != 1 || p[0].Kind != "failed" || p[0].Text == "" ||
-			(v.Origin == "") != (what == "a directory that is not there") || (v.Key == "") != (v.Origin == "") {
+		named := what != "a directory that is not there"
+		p := v.Problems
+		if v.Verdict != "failed" || len(p) != 1 || p[0].Kind != "failed" || p[0].Text == "" ||
+			(v.Origin != "") != named || (v.Key != "") != named {
 			t.Errorf("%s: %+v", what, v)
 		}
 	}

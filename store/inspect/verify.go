@@ -123,8 +123,8 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 	if err == nil && !misfits.Unapplied {
 		err = inspect(r.State, x.end.Head.Stamp)
 	}
-	// A snapshot may be of a line before the one that stopped the reading. Where a note shows another history,
-	// a snapshot may be of that.
+	// A snapshot may be of a line before the one that stopped the reading. Where a note shows another
+	// history, a snapshot may be of that.
 	if wrong := snapshots.wait(); forked == nil {
 		err = cmp.Or(wrong, err)
 	}

@@ -212,7 +212,8 @@ func TestAnHonestDirectoryWithChangesIsSound(t *testing.T) {
 	}
 	sale := b.line(t, "booking.created", 1)
 	forged := b.rewrite(t, sale, `"amount":\d+`, `"amount":0`)
-	s, err := server.Open(server.Config{Dir: forged, Now: func() time.Time { return rig.Start.Add(time.Hour) }})
+	now := func() time.Time { return rig.Start.Add(time.Hour) }
+	s, err := server.Open(server.Config{Dir: forged, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

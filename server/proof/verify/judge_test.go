@@ -232,7 +232,8 @@ func TestANoteThatDoesNotFitIsNamed(t *testing.T) {
 			t.Errorf("%s: %s: %v", what, kinds(v), err)
 			continue
 		}
-		if said := err.Error(); strings.Contains(said, "damaged") || strings.Contains(said, "waybill repair") {
+		said := err.Error()
+		if strings.Contains(said, "damaged") || strings.Contains(said, "waybill repair") {
 			t.Errorf("%s: %v", what, err)
 		}
 		for _, want := range c.want {
@@ -260,7 +261,8 @@ func TestNotesOfAnotherKeyBesideTheJournal(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, checkpoint.File), text, 0o600); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, checkpoint.LogFile), append(text, '\n'), 0o600); err != nil {
+		err := os.WriteFile(filepath.Join(dir, checkpoint.LogFile), append(text, '\n'), 0o600)
+		if err != nil {
 			return err
 		}
 		return signing.PublishPublicKey(durable.Dir(dir), stranger)

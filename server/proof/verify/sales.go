@@ -25,7 +25,8 @@ const offerLife = 20 * time.Minute
 // may have had an older list of time zones, and laws change clocks.
 const maxClock = 3 * 3600
 
-// sales decides again what was sold: by whom, what, and for how much. It sees each line in the state before it.
+// sales decides again what was sold: by whom, what, and for how much. It sees each line in the state before
+// it.
 type sales struct {
 	fsys     readonly.FS
 	editions []*edition // the timetable in force, and before it those that an offer may still be of
