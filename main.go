@@ -11,13 +11,18 @@ import (
 	_ "time/tzdata" // time zones on a machine that has none
 
 	"waybill/server/command"
+	"waybill/server/ledger"
 	"waybill/store/durable/pace"
 )
 
 //go:embed testdata/demo
 var testdata embed.FS
 
+// What the linker writes into the binary of a release, which is built where there is no repository to ask.
+var version, revision string
+
 func main() {
+	ledger.Stamp(version, revision)
 	demo, err := fs.Sub(testdata, "testdata/demo")
 	if err != nil {
 		panic(err)

@@ -139,7 +139,8 @@ func (l *SoldLeg) fits(form *schedule.Form) error {
 	return nil
 }
 
-// Sold returns a booking as an event made it at an instant, without later changes. The runs are known.
+// Sold returns a booking as an event makes it at an instant, without later changes. Its runs are known, or
+// among those of the event.
 func (s *State) Sold(now time.Time, e *Created) *Booking {
 	ms := now.UnixMilli()
 	b := &Booking{
@@ -159,7 +160,7 @@ func (s *State) Sold(now time.Time, e *Created) *Booking {
 		}
 		copy(t.Currency[:], e.Currency)
 		for k, l := range e.Legs {
-			t.Legs[k] = Leg{s.runs[l.Run], l.From, l.To, n.Seats[k], l.Discount, l.Amount, 0}
+			t.Legs[k] = Leg{e.RunOf(k, s), l.From, l.To, n.Seats[k], l.Discount, l.Amount, 0}
 		}
 	}
 	return b

@@ -57,6 +57,27 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 				return err
 			}
 		}
+		if err := s.checkRoom(run, k, e, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRoom returns an error where a leg of a new booking takes seats that its run has not left: what an
+// import brought together takes seats, too, and leaves fewer.
+func (s *State) checkRoom(run *Run, leg int, e *Created, now time.Time) error {
+	l := e.Legs[leg]
+	ride := seating.Ride{Form: run.Form, From: l.From, To: l.To}
+	free := cmp.Or(s.seatings[run.key()], new(seats)).Free(run.Form, ride, now)
+	if free.Left < len(e.Tickets) {
+		return fmt.Errorf("booking %s takes %d seats on leg %d, and %d are left", e.ID, len(e.Tickets), leg+1,
+			free.Left)
+	}
+	for _, t := range e.Tickets {
+		if !free.Seats.Has(t.Seats[leg]) {
+			return fmt.Errorf("ticket %s takes seat %d on leg %d, which is not free", t.ID, t.Seats[leg], leg+1)
+		}
 	}
 	return nil
 }

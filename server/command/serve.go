@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"waybill/server/ledger"
 
 	"waybill/auth"
 	"waybill/auth/oidc"
@@ -34,7 +35,7 @@ func (c *call) serve() (code int, err error) {
 	cfg := server.Config{
 		Dir:          c.dir,
 		MaxTransfers: transfers,
-		Program:      thisProgram(),
+		Program:      ledger.ThisProgram(),
 	}
 	cfg.SecureCookies = c.get("secure-cookies").(bool)
 	tests, err := c.testBench(addr)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+	"waybill/server/ledger"
 
 	"waybill/server"
 	"waybill/server/command/terminal"
@@ -274,7 +275,7 @@ func (c *call) adminHere(op string, form url.Values) error {
 		Log:     c.logger(c.Stderr, slog.LevelWarn),
 		Lab:     newLab(),
 		Verb:    true,
-		Program: thisProgram(),
+		Program: ledger.ThisProgram(),
 	}
 	open := server.Open
 	if admin.Reads(op, form) {

@@ -10,8 +10,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
+	"waybill/server/ledger"
 	"waybill/store/journal"
 )
 
@@ -34,8 +36,9 @@ func thisBuild() (b buildInfo, err error) {
 	if !ok {
 		return b, errors.New("the binary holds no build information")
 	}
+	p := ledger.ThisProgram()
 	b = buildInfo{
-		Version:      info.Main.Version,
+		Version:      p.Version,
 		Revision:     "unknown",
 		Modified:     "unknown",
 		Go:           info.GoVersion,
@@ -47,13 +50,8 @@ func thisBuild() (b buildInfo, err error) {
 	if isLean {
 		b.Build = "lean"
 	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Revision = s.Value
-		case "vcs.modified":
-			b.Modified = s.Value
-		}
+	if p.Revision != "" {
+		b.Revision, b.Modified = p.Revision, strconv.FormatBool(p.Modified)
 	}
 	for _, d := range info.Deps {
 		b.Dependencies = append(b.Dependencies, d.Path+"@"+d.Version)
@@ -97,23 +95,4 @@ func (c *call) version() (int, error) {
 	fmt.Fprintf(c.Stdout, "build %s\njournal format %d\ndependencies %s\n", b.Build, b.Format,
 		cmp.Or(strings.Join(b.Dependencies, " "), "none"))
 	return exitDone, nil
-}
-
-// openedBy is what the line of each start says of the program.
-type openedBy struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision"`
-	Modified bool   `json:"modified"` // or nobody knows
-	Go       string `json:"go"`
-	OS       string `json:"os"`
-	Arch     string `json:"arch"`
-}
-
-// thisProgram returns what the binary carries about itself; nil where it carries nothing.
-func thisProgram() any {
-	b, err := thisBuild()
-	if err != nil {
-		return nil
-	}
-	return &openedBy{b.Version, b.Revision, b.Modified != "false", b.Go, runtime.GOOS, runtime.GOARCH}
 }

@@ -5,7 +5,7 @@
 // a function of the caller what the events mean. [Read] and [Follow] check the lines, and show them to the
 // caller. [SignedSince] says whether a checkpoint vouches for a line.
 //
-//	rep, err := inspect.Verify(fsys, false, &model, inspect.Expected{}, check, inspect)
+//	rep, err := inspect.Verify(fsys, false, &model, inspect.Expected{}, inspect.Rules[*State, Event]{Check: check})
 //	// err is nil, or says the first thing that is wrong: a *journal.Damage has its place
 package inspect
 
@@ -73,13 +73,19 @@ type Expected struct {
 	Within    time.Duration // how much older than the last a line may be that one of them has not signed
 }
 
+// Rules look at what the events of a journal mean. Each may be nil.
+type Rules[S, E any] struct {
+	Own   func(*journal.Line)          // sees the lines that are the store's own, in their turn
+	Check replay.Check[S, E]           // sees the state before each event
+	End   func(S, journal.Stamp) error // sees the state after the last line
+}
+
 // Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the
 // journal gives, that the journal extends each checkpoint, its own and those kept, and that the hashes beside
 // it are of its lines. It reports what witnesses have signed. live says that a server may be writing the
-// journal. check, which sees the state before each event, and inspect, which sees the state after the last
-// line, look at what the events mean.
+// journal.
 func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], expected Expected,
-	check replay.Check[S, E], inspect func(S, journal.Stamp) error) (Report, error) {
+	rules Rules[S, E]) (Report, error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if err == nil {
 		err = onlyJournalFiles(fsys)
@@ -95,12 +101,15 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 		return Report{}, err
 	}
 	var snapshots checks
-	r := replay.New(model, model.New(), check)
+	r := replay.New(model, model.New(), rules.Check)
 	var misfits replay.Misfits
-	if check != nil {
+	if rules.Check != nil {
 		r.Misfits = &misfits
 	}
 	r.Visits.Visit = func(v *chain.Visited) error {
+		if rules.Own != nil && journal.Own(v.Line.Type) {
+			rules.Own(&v.Line)
+		}
 		if err := r.Apply(v); err != nil || misfits.Unapplied || !slices.Contains(seqs, v.Line.Seq) {
 			return err
 		}
@@ -120,8 +129,8 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 		err = x.afterwards()
 	}
 	forked := x.notes.Forks.First()
-	if err == nil && !misfits.Unapplied {
-		err = inspect(r.State, x.end.Head.Stamp)
+	if err == nil && !misfits.Unapplied && rules.End != nil {
+		err = rules.End(r.State, x.end.Head.Stamp)
 	}
 	// A snapshot may be of a line before the one that stopped the reading. Where a note shows another
 	// history, a snapshot may be of that.

@@ -43,9 +43,7 @@ func (s *Seller) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Par
 // journal, if the request has a key, and then for the client.
 func (s *Seller) bookingReply(b **booking.Booking, now *time.Time) func(*wire.Writer) {
 	return func(w *wire.Writer) {
-		web.WriteReply(w, func(w *wire.Writer) {
-			s.resources.Booking(w, "booking", *b, *now)
-		})
+		s.resources.BookingReply(w, *b, *now)
 	}
 }
 

@@ -104,7 +104,7 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 			page, total = find(st, skip, take)
 			now = at
 		})
-		WriteReply(body, func(w *wire.Writer) {
+		wire.Reply(body, func(w *wire.Writer) {
 			wire.Each(w, name, page, func(x T) {
 				write(w, x, now)
 			})

@@ -10,18 +10,9 @@ import (
 // Reply answers with {"data":{…}}, the members written by write.
 func Reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
 	Send(w, status, func(buf *wire.Writer) {
-		WriteReply(buf, write)
+		wire.Reply(buf, write)
 	})
 	return nil
-}
-
-// WriteReply writes {"data":{…}}.
-func WriteReply(buf *wire.Writer, write func(w *wire.Writer)) {
-	buf.Object("")
-	buf.Object("data")
-	write(buf)
-	buf.EndObject()
-	buf.EndObject()
 }
 
 // Send answers with the JSON that write writes, and a newline: a prompt comes after it, not behind it.

@@ -13,7 +13,7 @@ import (
 // gets 304.
 func ReplyTagged(w http.ResponseWriter, r *http.Request, write func(*wire.Writer)) error {
 	body := wire.NewWriter()
-	WriteReply(body, write)
+	wire.Reply(body, write)
 	body.B = append(body.B, '\n')
 	if tagged(w, r, tagOf(body.B)) {
 		body.Release()

@@ -27,8 +27,8 @@ func TestEachLineFitsItsWeight(t *testing.T) {
 			return nil
 		}
 		fsys := durable.Dir("../../../testdata/journal/" + version)
-		_, err := inspect.Verify(fsys, false, &model, inspect.Expected{}, weigh,
-			func(*ledger.Keeper, journal.Stamp) error { return nil })
+		_, err := inspect.Verify(fsys, false, &model, inspect.Expected{},
+			inspect.Rules[*ledger.Keeper, ledger.Entry]{Check: weigh})
 		if err != nil || lines == 0 {
 			t.Errorf("%s: %d lines, %v", version, lines, err)
 		}

@@ -275,3 +275,12 @@ func appendEscaped(b []byte, s string) []byte {
 	}
 	return append(b, s[plain:]...)
 }
+
+// Reply writes {"data":{…}}, the members written by write.
+func Reply(w *Writer, write func(w *Writer)) {
+	w.Object("")
+	w.Object("data")
+	write(w)
+	w.EndObject()
+	w.EndObject()
+}

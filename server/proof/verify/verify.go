@@ -18,7 +18,6 @@ import (
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
-	"waybill/store/replay"
 )
 
 // Report is what Directory found sound.
@@ -66,27 +65,32 @@ func verify(
 	}
 	model := ledger.NewCodec().Model()
 	again := sales{fsys: fsys}
-	var check replay.Check[*ledger.Keeper, ledger.Entry]
+	replies := newAnswers()
+	rules := inspect.Rules[*ledger.Keeper, ledger.Entry]{Own: replies.opened}
 	if decide {
-		check = func(k *ledger.Keeper, at journal.Stamp, x ledger.Entry) error {
-			return again.check(k.State, at, x)
+		rules.Check = func(k *ledger.Keeper, at journal.Stamp, x ledger.Entry) error {
+			if err := again.check(k.State, at, x); err != nil {
+				return err
+			}
+			return replies.check(k.State, at, x)
 		}
 	}
 	var wrong error // with the books as a whole
-	rep.Report, err = inspect.Verify(fsys, live, &model, expected, check,
-		func(s *ledger.Keeper, end journal.Stamp) error {
-			state = s.State
-			unjudged, err := again.end()
-			if err != nil {
-				return err
-			}
-			tt, err := ledger.LoadTimetable(fsys, s.TimetableHash())
-			if err == nil && decide {
-				rep.Books, wrong = s.Bookings.Audit(tt, end.Time)
-				rep.Books.Unjudged = unjudged
-			}
+	rules.End = func(s *ledger.Keeper, end journal.Stamp) error {
+		state = s.State
+		unjudged, err := again.end()
+		if err != nil {
 			return err
-		})
+		}
+		tt, err := ledger.LoadTimetable(fsys, s.TimetableHash())
+		if err == nil && decide {
+			rep.Books, wrong = s.Bookings.Audit(tt, end.Time)
+			rep.Books.Unjudged = unjudged
+			rep.Books.Answers, rep.Books.Remade = replies.known, replies.judged
+		}
+		return err
+	}
+	rep.Report, err = inspect.Verify(fsys, live, &model, expected, rules)
 	// What breaks a rule is in Misfits, whoever has found it: that alone is of kind books in a verdict.
 	if wrong != nil && len(rep.Misfits.List) == 0 {
 		rep.Misfits.List = []*journal.Damage{{

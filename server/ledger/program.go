@@ -1,0 +1,60 @@
+package ledger
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+)
+
+// Program is what the line of each start says of the program (decision opened.program).
+type Program struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Modified bool   `json:"modified"` // the source, from that revision; or nobody knows
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+// stamped is what the linker wrote into the binary of a release.
+var stamped struct{ version, revision string }
+
+// Stamp says what the linker wrote into the binary: a release is built where there is no repository to ask. It
+// is called before all else, or not at all. "" is nothing.
+func Stamp(version, revision string) {
+	stamped.version, stamped.revision = version, revision
+}
+
+// ThisProgram returns what the binary carries about itself; nil where it carries nothing.
+func ThisProgram() *Program {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	p := &Program{
+		Version:  info.Main.Version,
+		Modified: true,
+		Go:       info.GoVersion,
+		OS:       runtime.GOOS,
+		Arch:     runtime.GOARCH,
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			p.Revision = s.Value
+		case "vcs.modified":
+			p.Modified = s.Value != "false"
+		}
+	}
+	p.Version = cmp.Or(stamped.version, p.Version)
+	if stamped.revision != "" {
+		p.Revision, p.Modified = stamped.revision, false
+	}
+	return p
+}
+
+// SameAs reports whether two programs are known to be of the same source.
+func (p *Program) SameAs(other *Program) bool {
+	return p != nil && other != nil && p.Version != "" && p.Revision != "" && !p.Modified && !other.Modified &&
+		p.Version == other.Version && p.Revision == other.Revision
+}
