@@ -63,6 +63,7 @@ var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/sig
 	"server/docs/reports.md",
 	"server/docs/testing.md", "server/docs/migrating.md", "server/docs/operating.md",
 	"server/docs/carrier.md", "server/docs/standby.md", "server/docs/auditing.md", "server/docs/journal.md",
+	"server/docs/rules.md",
 	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md", "server/docs/tour.md",
 	"server/docs/glossary.md",
 	"server/docs/write-your-own.md"}
