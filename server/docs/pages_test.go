@@ -130,7 +130,7 @@ func TestReadme(t *testing.T) {
 	}
 	checkAudit(t, text, data[1])
 	checkErased(t, text, bin, data[1])
-	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(text, -1) {
+	for _, file := range regexp.MustCompile("`([a-z]+/[a-z/]+\\.go)`").FindAllStringSubmatch(text, -1) {
 		if _, err := os.Stat(file[1]); err != nil {
 			t.Error(err)
 		}
