@@ -63,6 +63,7 @@ var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/sig
 	"server/docs/reports.md",
 	"server/docs/testing.md", "server/docs/migrating.md", "server/docs/operating.md",
 	"server/docs/carrier.md", "server/docs/standby.md", "server/docs/auditing.md", "server/docs/journal.md",
+	"server/docs/rules.md",
 	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md", "server/docs/tour.md",
 	"server/docs/glossary.md",
 	"server/docs/write-your-own.md"}
@@ -129,7 +130,7 @@ func TestReadme(t *testing.T) {
 	}
 	checkAudit(t, text, data[1])
 	checkErased(t, text, bin, data[1])
-	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(text, -1) {
+	for _, file := range regexp.MustCompile("`([a-z]+/[a-z/]+\\.go)`").FindAllStringSubmatch(text, -1) {
 		if _, err := os.Stat(file[1]); err != nil {
 			t.Error(err)
 		}

@@ -8,20 +8,28 @@ import (
 	"testing"
 
 	"waybill/booking/books"
+	"waybill/server/proof/verify"
 )
 
-// The figures of the books have the names that auditing.md gives them, in both directions.
-func TestFiguresAreThoseOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/auditing.md")
+// The figures of the books have the names that auditing.md and rules.md give them, in both directions.
+func TestFiguresAreThoseOfThePages(t *testing.T) {
+	for _, name := range []string{"auditing.md", "rules.md"} {
+		t.Run(name, func(t *testing.T) { holdFigures(t, name) })
+	}
+}
+
+// holdFigures holds the table of figures in a page against the books that are printed.
+func holdFigures(t *testing.T, name string) {
+	page, err := os.ReadFile("../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := regexp.MustCompile(`(?s)\| figure \| is \|\n\|---\|---\|\n(.*?)\n\n`).FindSubmatch(page)
+	table := regexp.MustCompile(`(?s)\| figure \| is( exactly)? \|\n\|---\|---\|\n(.*?)\n\n`).FindSubmatch(page)
 	if table == nil {
-		t.Fatal("auditing.md has no table of figures")
+		t.Fatal("the page has no table of figures")
 	}
 	var named []string
-	for _, row := range regexp.MustCompile(`(?m)^\| (.*?) \|`).FindAllSubmatch(table[1], -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (.*?) \|`).FindAllSubmatch(table[2], -1) {
 		for _, name := range regexp.MustCompile("`([a-z]+)`").FindAllSubmatch(row[1], -1) {
 			named = append(named, string(name[1]))
 		}
@@ -43,5 +51,21 @@ func TestFiguresAreThoseOfThePage(t *testing.T) {
 		if !slices.Contains(named, name) {
 			t.Errorf("the page does not name %s", name)
 		}
+	}
+}
+
+// The verdicts of rules.md are those of the program, in the order in which they count.
+func TestVerdictsAreThoseOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := regexp.MustCompile(`(?s)\| verdict \| where \| exit \|\n.*?\n\n`).Find(page)
+	var named []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|").FindAllSubmatch(table, -1) {
+		named = append(named, string(row[1]))
+	}
+	if !slices.Equal(named, verify.Kinds) {
+		t.Errorf("the page has the verdicts %s, and the program %s", named, verify.Kinds)
 	}
 }
