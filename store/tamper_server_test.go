@@ -143,7 +143,8 @@ func sold(t *testing.T, first map[string]string, name string) map[string]string 
 		}
 	}
 	open()
-	if err := s.s.Admin.Import(shortFeed(t), "demo", admin.ImportOptions{}, new(strings.Builder)); err != nil {
+	err := s.s.Admin.Import(shortFeed(t), "demo", admin.ImportOptions{}, new(strings.Builder))
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.key = s.admin("partner-add", "name", name)

@@ -30,8 +30,8 @@ func build(t *testing.T) string {
 	return bin
 }
 
-// program has it once for all tests, in programDir. The go command keeps what it runs, and not what it builds,
-// so that it is linked only where something has changed.
+// program has it once for all tests, in programDir. The go command keeps what it runs, not what it builds, so
+// that it is linked only where something has changed.
 var program = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(programDir, "waybill")
 	out, err := exec.Command("go", "run", "-exec", "cp", "waybill", bin).CombinedOutput()
