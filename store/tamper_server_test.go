@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
 	"waybill/store/durable"
@@ -166,6 +167,7 @@ func sold(t *testing.T, first map[string]string, name string) map[string]string 
 		`{"idToken":"`+s.admin("idtoken", "email", "a@example.com")+`"}`)
 	s.call("report", "POST", "/v2/reports/company/orders",
 		`{"startDate":"2026-11-20T00:00:00Z","endDate":"2027-11-20T00:00:00Z"}`)
+	rig.Eventually(t, "the report is written", func() bool { return rig.QueuedReports(t, s.s) == 0 })
 	shut()
 	open()
 	s.book("lviv", 1, name)
