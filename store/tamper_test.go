@@ -260,7 +260,7 @@ func (v verdict) findsAll(t *testing.T, all, other map[string]string, step, line
 	v.campaignOf(t, bare, each(7*step, "snapshots/"), unsound)
 	v.campaignOf(t, all, func(try func(tamper)) { linewise(all, other, lineStep, try) }, damaged)
 	v.campaignOf(t, all, each(step, "checkpoint", "FORMAT"), unsound)
-	v.campaignOf(t, all, each(max(4001, 83*step), "timetables/"), unsound) // named by the hash of all of it
+	v.campaignOf(t, all, each(max(801, 17*step), "timetables/"), unsound) // named by the hash of all of it
 }
 
 // privateKey returns the key that signs checkpoints; nil is none.
