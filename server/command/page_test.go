@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waybill/server/ledger"
 )
 
 // What the line of a start says of the program is what journal.md has, in that order.
@@ -19,7 +21,7 @@ func TestPageHasWhatAStartSaysOfTheProgram(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `program\\.(.*?)` \\|").FindAllSubmatch(page, -1) {
 		said = append(said, string(row[1]))
 	}
-	for f := range reflect.TypeFor[openedBy]().Fields() {
+	for f := range reflect.TypeFor[ledger.Program]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		written = append(written, name)
 	}
