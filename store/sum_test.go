@@ -282,7 +282,8 @@ func (s sum) equal(other sum) bool {
 // verifyWith verifies the directory of a configuration.
 func verifyWith(cfg sumConfig, live bool, expected inspect.Expected, check replay.Check[*sum, add],
 	seen func(*sum, journal.Stamp) error) (inspect.Report, error) {
-	return inspect.Verify(cfg.FS, live, &cfg.Model, expected, inspect.Rules[*sum, add]{Check: check, End: seen})
+	rules := inspect.Rules[*sum, add]{Check: check, End: seen}
+	return inspect.Verify(cfg.FS, live, &cfg.Model, expected, rules)
 }
 
 // repair repairs the directory of a configuration.

@@ -19,8 +19,8 @@ type Program struct {
 // stamped is what the linker wrote into the binary of a release.
 var stamped struct{ version, revision string }
 
-// Stamp says what the linker wrote into the binary: a release is built where there is no repository to ask. It
-// is called before all else, or not at all. "" is nothing.
+// Stamp says what the linker wrote into the binary: a release is built where there is no repository to ask.
+// It is called before all else, or not at all. "" is nothing.
 func Stamp(version, revision string) {
 	stamped.version, stamped.revision = version, revision
 }
@@ -55,6 +55,7 @@ func ThisProgram() *Program {
 
 // SameAs reports whether two programs are known to be of the same source.
 func (p *Program) SameAs(other *Program) bool {
-	return p != nil && other != nil && p.Version != "" && p.Revision != "" && !p.Modified && !other.Modified &&
-		p.Version == other.Version && p.Revision == other.Revision
+	return p != nil && other != nil && !p.Modified && !other.Modified &&
+		p.Version != "" && p.Version == other.Version &&
+		p.Revision != "" && p.Revision == other.Revision
 }

@@ -5,7 +5,8 @@
 // a function of the caller what the events mean. [Read] and [Follow] check the lines, and show them to the
 // caller. [SignedSince] says whether a checkpoint vouches for a line.
 //
-//	rep, err := inspect.Verify(fsys, false, &model, inspect.Expected{}, inspect.Rules[*State, Event]{Check: check})
+//	rules := inspect.Rules[*State, Event]{Check: check}
+//	rep, err := inspect.Verify(fsys, false, &model, inspect.Expected{}, rules)
 //	// err is nil, or says the first thing that is wrong: a *journal.Damage has its place
 package inspect
 

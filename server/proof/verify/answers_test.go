@@ -121,7 +121,8 @@ func TestASaleBeyondASmallerBusIsNamed(t *testing.T) {
 	for _, ticket := range group.Tickets[:4] {
 		gone = append(gone, `"`+ticket.ID+`"`)
 	}
-	rig.Call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel", `{"ticketIds":[`+strings.Join(gone, ",")+`]}`)
+	rig.Call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel",
+		`{"ticketIds":[`+strings.Join(gone, ",")+`]}`)
 	book(1)
 	b.finish(t, s)
 	if _, err := verify.Directory(durable.Dir(b.dir), false, inspect.Expected{}); err != nil {
