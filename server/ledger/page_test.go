@@ -177,9 +177,9 @@ func fill(v reflect.Value, sparse bool) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), sparse)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fill(v.Field(i), sparse)
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				fill(field, sparse)
 			}
 		}
 	case reflect.Slice:
