@@ -3,6 +3,7 @@ package rig
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -90,6 +91,9 @@ func FilesWith(t *testing.T, dir, text string) (names []string) {
 			return err
 		}
 		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a server has published it, or removed it, meanwhile
+		}
 		if bytes.Contains(b, []byte(text)) {
 			names = append(names, strings.TrimPrefix(path, dir+"/"))
 		}

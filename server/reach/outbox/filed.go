@@ -28,21 +28,27 @@ const (
 
 // filed are the letters that became files.
 type filed struct {
-	// mu is held while a letter is written, and while an old one is looked at and removed: in between,
-	// another letter must not take its place.
+	// mu is held while a letter is written, from the look at whether its passenger is still known on, and
+	// while an old one is looked at and removed: in between, another letter must not take its place.
 	mu       sync.Mutex
 	unsynced map[string]string // names of letters that are not durable yet, by message
 	due      time.Time         // the first instant at which a letter is old; zero: not known
 }
 
 // file writes a letter as a file, with the instant by the directory's clock. [filed.sync] makes it durable.
+// Where the passenger was forgotten since the letter was made there is no message any more, and no file.
 func (s *Relay) file(m *ledger.Message, name string, letter []byte) error {
-	now, err := s.Now()
-	if err != nil {
-		return err
-	}
 	s.filed.mu.Lock()
 	defer s.filed.mu.Unlock()
+	var now time.Time
+	var known bool
+	err := s.Store.View(func(st ledger.State, at time.Time) {
+		now = at
+		known = st.Outbox.Find(m.ID) != nil
+	})
+	if err != nil || !known {
+		return err
+	}
 	err = durable.Put(s.Config.FS, ledger.OutboxDir, name, outbound.Delivered(letter, now))
 	if err == nil {
 		s.filed.unsynced[m.ID] = name

@@ -334,18 +334,15 @@ func (s *Relay) park(e *ledger.MessageParked) error {
 	return err
 }
 
-// recordSent journals that messages were sent. If passengers were forgotten meanwhile, it removes their
-// letters.
+// recordSent journals that messages were sent, but for those whose passengers were forgotten meanwhile.
 func (s *Relay) recordSent(list []gone) error {
 	if len(list) == 0 {
 		return nil
 	}
-	forgotten := false
 	_, err := s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
 		var lines []*ledger.MessagesSent // one for each way
 		for _, m := range list {
 			if st.Outbox.Find(m.ID) == nil {
-				forgotten = true
 				continue
 			}
 			at := slices.IndexFunc(lines, func(e *ledger.MessagesSent) bool { return e.As == m.as })
@@ -357,9 +354,6 @@ func (s *Relay) recordSent(list []gone) error {
 		}
 		return ledger.Entries(lines...), nil
 	}, nil)
-	if err == nil && forgotten {
-		err = s.RemoveLetters()
-	}
 	if err != nil {
 		s.Log.Warn("that messages were sent could not be kept; what is not by its end the "+
 			"next start sends again", "messages", len(list), "err", err)
@@ -367,9 +361,12 @@ func (s *Relay) recordSent(list []gone) error {
 	return err
 }
 
-// RemoveLetters removes the e-mails that became files and whose passengers are forgotten.
+// RemoveLetters removes the e-mails that became files and whose passengers are forgotten. Those that become
+// files after it are of others.
 func (s *Relay) RemoveLetters() error {
+	s.filed.mu.Lock() // a letter that is being written may be of somebody who was still known
 	names, err := s.Config.FS.List(ledger.OutboxDir)
+	s.filed.mu.Unlock()
 	if err != nil || len(names) == 0 {
 		return err
 	}
