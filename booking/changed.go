@@ -182,6 +182,9 @@ const (
 // CheckRunMoved returns an error where a run may not be moved as the event says. The event must name every
 // form in which the run was sold, and every ticket whose passenger is to be informed.
 func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
+	if e.Minutes < -MaxShift || e.Minutes > MaxShift {
+		return fmt.Errorf("%s is moved by %d minutes, and may be by %d", e.Run, e.Minutes, MaxShift)
+	}
 	by := int64(e.Minutes)*60 - int64(s.Change(e.Run).Shift)
 	known := map[ids.RunID]bool{}
 	for _, m := range e.Runs {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/auth"
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/server"
@@ -210,6 +211,10 @@ func TestWhatALineNamesMustBeThere(t *testing.T) {
 			e.Forms = nil
 			e.Runs = nil
 		}),
+		"is of partner " + nobody.String() + ", and there is none": with(func(e *booking.Created) {
+			e.ID = ids.ID{8}
+			e.Partner = nobody
+		}),
 		"booking " + nobody.String() + " is not there": &booking.CarrierSet{Booking: nobody},
 		"ticket " + nobody.String() + " of booking":    &booking.Refused{Booking: made.ID, Ticket: nobody},
 		"given 2 seats for 1 legs": &booking.TicketPaid{Settled: booking.Settled{
@@ -222,7 +227,7 @@ func TestWhatALineNamesMustBeThere(t *testing.T) {
 			Tickets: []booking.CanceledTicket{{ID: settled.Ticket}, {ID: nobody}},
 		},
 	} {
-		k := ledger.NewKeeper()
+		k := keeperOf(t, made.Partner)
 		if err := k.Apply(first.Stamp, sale); err != nil {
 			t.Fatal(err)
 		}
@@ -296,4 +301,15 @@ func TestABookingOfBeforeFormatTwo(t *testing.T) {
 	if _, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// keeperOf returns a state with a partner.
+func keeperOf(t *testing.T, partner ids.ID) *ledger.Keeper {
+	t.Helper()
+	k := ledger.NewKeeper()
+	known := ledger.Entry{Event: &auth.KeyAdded{Partner: auth.ID(partner), Name: "anna"}}
+	if err := k.Apply(journal.Stamp{}, known); err != nil {
+		t.Fatal(err)
+	}
+	return k
 }

@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"fmt"
 	"time"
 
+	"waybill/auth"
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/schedule"
@@ -14,7 +16,7 @@ import (
 var bookingKinds = []anyKind{
 	kind[booking.Created]{
 		name:  "booking.created",
-		apply: sold(booking.Recorder.ApplyCreated),
+		apply: applyCreated,
 		code:  codeCreated,
 		check: checked((*booking.State).CheckCreated),
 		booking: func(e *booking.Created) ids.ID {
@@ -141,6 +143,14 @@ func settledKind[T any](name string, action booking.Action,
 func (s *Keeper) settled(at journal.Stamp, e *booking.Settled, action booking.Action) {
 	s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 	s.Outbox.add(at, action, "", []toSend{{e.Ticket, e.Sends}})
+}
+
+// applyCreated adds a booking of a partner, who must be there.
+func applyCreated(s *Keeper, at journal.Stamp, e *booking.Created) error {
+	if s.Partners.ByID(auth.ID(e.Partner)) == nil {
+		return fmt.Errorf("booking %s is of partner %s, and there is none", e.ID, e.Partner)
+	}
+	return s.bookings.ApplyCreated(booking.Line(at), e)
 }
 
 // codeCreated codes a booking: the forms and runs that are sold for the first time, the legs that all

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"waybill/booking"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 )
@@ -19,7 +20,7 @@ func TestCodecReadsBesideASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := ledger.NewKeeper()
+	st := keeperOf(t, e.Event.(*booking.Created).Partner)
 	if err := st.Apply(first.Stamp, e); err != nil {
 		t.Fatal(err)
 	}

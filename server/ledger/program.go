@@ -25,19 +25,19 @@ func Stamp(version, revision string) {
 	stamped.version, stamped.revision = version, revision
 }
 
-// ThisProgram returns what the binary carries about itself; nil where it carries nothing.
+// ThisProgram returns what the binary carries about itself. "" is what it does not say.
 func ThisProgram() *Program {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return nil
-	}
 	p := &Program{
-		Version:  info.Main.Version,
 		Modified: true,
-		Go:       info.GoVersion,
+		Go:       runtime.Version(),
 		OS:       runtime.GOOS,
 		Arch:     runtime.GOARCH,
 	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = new(debug.BuildInfo)
+	}
+	p.Version = cmp.Or(stamped.version, info.Main.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -46,7 +46,6 @@ func ThisProgram() *Program {
 			p.Modified = s.Value != "false"
 		}
 	}
-	p.Version = cmp.Or(stamped.version, p.Version)
 	if stamped.revision != "" {
 		p.Revision, p.Modified = stamped.revision, false
 	}
@@ -55,7 +54,7 @@ func ThisProgram() *Program {
 
 // SameAs reports whether two programs are known to be of the same source.
 func (p *Program) SameAs(other *Program) bool {
-	return p != nil && other != nil && !p.Modified && !other.Modified &&
+	return other != nil && !p.Modified && !other.Modified &&
 		p.Version != "" && p.Version == other.Version &&
 		p.Revision != "" && p.Revision == other.Revision
 }

@@ -16,8 +16,8 @@ import (
 // answers makes the answers to sales again, of which lines have the SHA-256. Another program may write them
 // otherwise: so only those of this one are judged, and the others are counted.
 type answers struct {
-	this   *ledger.Program // nil: nobody knows
-	same   bool            // the program of the last start is this one
+	this   *ledger.Program
+	same   bool // the program of the last start is this one
 	writer *resource.Writer
 
 	known, judged int

@@ -257,6 +257,8 @@ func TestVerifyFindsWrongRuns(t *testing.T) {
 		"another run is cancelled":             {canceled, "kl-0530", "kl-0700", "kl-0700 on 2026-11-25 is cancelled with other tickets"},
 		"it moves by other minutes":            {moved, `"start":\d`, `"start":9`, "is not moved by 25 minutes as it was sold"},
 		"it moves without its passengers":      {moved, `"runs":\[.*?\],"tickets"`, `"runs":[],"tickets"`, "is moved without ticket"},
+		"it moves by more than may be": {moved, `"minutes":25(.*?"start":)\d+`, `"minutes":9000${1}1764400000`,
+			"is moved by 9000 minutes, and may be by 720"},
 		"it moves to a clock that there is not": {moved, `"offsets":\[\d+`, `"offsets":[999999`,
 			"is not moved by 25 minutes as it was sold"},
 		"nobody is told":                  {moved, `"tickets":\[.*\]`, `"tickets":null`, "others are told than have a ticket"},

@@ -47,7 +47,7 @@ func TestVerifyDecidesAgain(t *testing.T) {
 		"a price of nothing":          {sale, `"amount":\d+`, `"amount":0`, "sold for 0.00 UAH: by the timetable of line"},
 		"a price of millions":         {sale, `"amount":\d+`, `"amount":490000000`, "sold for 4900000.00 UAH: by the"},
 		"another currency":            {sale, `"currency":"UAH"`, `"currency":"EUR"`, "sold for 770.00 EUR: "},
-		"a currency without a price":  {sale, `"currency":"UAH"`, `"currency":"XXX"`, "has no price in XXX"},
+		"a currency without a price":  {sale, `"currency":"UAH"`, `"currency":"XTS"`, "has no price in XTS"},
 		"a partner that there is not": {sale, `"partner":"[^"]+"`, `"partner":"AAAAAAAAAAAAAAAAAAAAAA"`, "and there is none"},
 		"nothing within the grace": {b.line(t, "tickets.canceled", 1), `"refund":\d+,"grace":true`,
 			`"refund":0,"grace":true`, "is refunded 0.00 within the grace; by the rules that is 770.00"},

@@ -222,3 +222,21 @@ func TestAnHonestDirectoryWithChangesIsSound(t *testing.T) {
 	}
 	mustName(t, "a price that a start has signed", forged, sale, "sold for 0.00 UAH")
 }
+
+// Decision verify.books: a sale by a partner that there is not is refused by a start, too: nobody could read
+// the booking, and what it names is not there.
+func TestASaleByNobodyIsNotServed(t *testing.T) {
+	t.Parallel()
+	b := newBookkeeping(t, nil)
+	sale := b.line(t, "booking.created", 1)
+	dir := b.rewrite(t, sale, `"partner":"[^"]+"`, `"partner":"AAAAAAAAAAAAAAAAAAAAAA"`)
+	mustName(t, "a sale by nobody", dir, sale, "and there is none")
+	s, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return rig.Start.Add(time.Hour) }})
+	if err == nil {
+		s.Close()
+	}
+	var d *journal.Damage
+	if !errors.As(err, &d) || d.Line != sale || !strings.Contains(d.Reason, "and there is none") {
+		t.Errorf("a start says %v", err)
+	}
+}
