@@ -93,7 +93,11 @@ func Demo(t testing.TB, cfg server.Config) (*server.Server, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() {
+		if s.Close() == nil {
+			keep(t, cfg.Dir)
+		}
+	})
 	if s.Fresh() {
 		err := s.Admin.Import(os.DirFS(File("testdata/demo")), "demo", admin.ImportOptions{Strict: true},
 			new(bytes.Buffer))

@@ -51,7 +51,11 @@ func NewVisitorOn(t *testing.T, dir string) *Visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() {
+		if s.Close() == nil {
+			keep(t, dir)
+		}
+	})
 	v := visited.visitor
 	v.T = t
 	v.S = s
