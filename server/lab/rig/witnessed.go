@@ -76,11 +76,14 @@ func (s *Witnessed) Get(query string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// Metric returns how often a witness has refused, as /metrics has it.
-func (s *Witnessed) Metric(name string) string {
+// Refusals returns how often a witness has refused, as /metrics has it.
+func (s *Witnessed) Refusals(name string) string { return s.Metric("refused_total", name) }
+
+// Metric returns one of what /metrics has of a witness: waybill_witness_ and what.
+func (s *Witnessed) Metric(what, name string) string {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	_, rest, _ := strings.Cut(w.Body.String(), `waybill_witness_refused_total{witness="`+name+`"} `)
+	_, rest, _ := strings.Cut(w.Body.String(), `waybill_witness_`+what+`{witness="`+name+`"} `)
 	value, _, _ := strings.Cut(rest, "\n")
 	return value
 }

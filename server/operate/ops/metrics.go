@@ -70,10 +70,9 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	x := exposition{wire.NewWriter()}
 	s.writeRequests(x)
 	writeJournal(x, s.Counts)
-	x.family("waybill_witness_refused_total", "counter", "Checkpoints that a witness has refused to sign.")
-	s.refusals(func(witness string, times uint64) {
-		x.printf("waybill_witness_refused_total{witness=%q} %d\n", witness, times)
-	})
+	if err := s.writeWitnesses(x); err != nil {
+		return err
+	}
 	x.family("waybill_tickets", "gauge", "Tickets by phase, as of at most ten seconds ago.")
 	for phase, n := range tickets {
 		x.printf("waybill_tickets{phase=%q} %d\n", PhaseNames[phase], n)
@@ -134,6 +133,34 @@ func (s *Monitor) writeRequests(x exposition) {
 	if s.connections != nil {
 		x.single("waybill_open_connections", "gauge", "Connections that are open.", s.connections())
 	}
+}
+
+// writeWitnesses writes how far the witnesses have come. A line that was written since they were asked is
+// unsigned: it is one for a minute at most, while they answer.
+func (s *Monitor) writeWitnesses(x exposition) error {
+	head, err := s.Store.ViewAt(func(*ledger.Keeper) {})
+	if err != nil {
+		return err
+	}
+	known := s.witnesses()
+	x.family("waybill_witness_refused_total", "counter", "Checkpoints that a witness has refused to sign.")
+	for _, w := range known {
+		x.printf("waybill_witness_refused_total{witness=%q} %d\n", w.Name, w.Refused)
+	}
+	x.family("waybill_witness_signed_timestamp_seconds", "gauge",
+		"When a witness last signed, by its clock; 0 before the first.")
+	for _, w := range known {
+		seconds := int64(0)
+		if !w.At.IsZero() {
+			seconds = w.At.Unix()
+		}
+		x.printf("waybill_witness_signed_timestamp_seconds{witness=%q} %d\n", w.Name, seconds)
+	}
+	x.family("waybill_witness_unsigned_lines", "gauge", "Lines of the journal that a witness has not signed.")
+	for _, w := range known {
+		x.printf("waybill_witness_unsigned_lines{witness=%q} %d\n", w.Name, head.Seq-min(w.Lines, head.Seq))
+	}
+	return nil
 }
 
 // writeJournal writes what is counted of the journal.

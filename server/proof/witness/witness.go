@@ -116,9 +116,17 @@ type Collector struct {
 // state is what is known of a witness.
 type state struct {
 	Peer
-	old     uint64        // lines that it has signed, as far as it says
-	signed  uint64        // lines whose note has its signature
+	old     uint64 // lines that it has signed, as far as it says
+	signed  uint64 // lines of the newest note, if that has its signature
+	last    atomic.Pointer[cosigned]
 	refused atomic.Uint64 // how often it has refused
+}
+
+// cosigned is the newest signature of a witness that is known: of how many lines it is, and when, by the
+// witness's clock, it was made.
+type cosigned struct {
+	lines uint64
+	at    time.Time
 }
 
 // New returns the room.
@@ -147,11 +155,25 @@ func (s *Collector) Keys() (keys []note.Key) {
 	return keys
 }
 
-// Refused calls show with the name of each witness, and how often it has refused.
-func (s *Collector) Refused(show func(name string, times uint64)) {
+// Known is what is known of a witness since the start, and by the newest note that all had signed before it.
+type Known struct {
+	Name    string
+	Refused uint64    // how often, since the start
+	Lines   uint64    // that it has signed
+	At      time.Time // when, by its clock, which is a real one; zero before the first
+}
+
+// Known returns what is known of each witness. It waits for no question that is on its way.
+func (s *Collector) Known() (list []Known) {
 	for _, w := range s.witnesses {
-		show(w.Key.Name, w.refused.Load())
+		known := Known{Name: w.Key.Name, Refused: w.refused.Load()}
+		if last := w.last.Load(); last != nil {
+			known.Lines = last.lines
+			known.At = last.at
+		}
+		list = append(list, known)
 	}
+	return list
 }
 
 // Standing is what a witness has done with a checkpoint, and has refused since the start.
@@ -262,8 +284,9 @@ func (s *Collector) remember(lines uint64) {
 		return // it is of another journal
 	}
 	for _, w := range s.witnesses {
-		if _, err := n.Verify(w.Key); err == nil {
+		if at, err := n.Verify(w.Key); err == nil {
 			w.old = c.Seq
+			w.last.Store(&cosigned{c.Seq, at})
 		}
 	}
 }
@@ -296,12 +319,13 @@ func (s *Collector) keep(signed []byte, c checkpoint.Checkpoint, lines string) {
 
 // ask asks a witness, and returns the line of its signature, or "" where it gave none, which the log says.
 func (s *Collector) ask(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) string {
-	line, err := s.submit(ctx, w, signed, c)
+	line, at, err := s.submit(ctx, w, signed, c)
 	var refused *refusal
 	switch {
 	case err == nil:
 		w.old = c.Seq
 		w.signed = c.Seq
+		w.last.Store(&cosigned{c.Seq, at})
 		s.Log.Info("a witness has signed", "witness", w.Key.Name, "line", c.Seq)
 	case errors.As(err, &refused):
 		w.refused.Add(1)
@@ -322,12 +346,12 @@ type refusal struct{ why string }
 func (r *refusal) Error() string { return r.why }
 
 // submit asks a witness up to twice: it may have signed more or less than is known here, and says so.
-func (s *Collector) submit(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (string,
-	error) {
+func (s *Collector) submit(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (line string,
+	at time.Time, err error) {
 	for range 2 {
 		status, answer, err := s.post(ctx, w, signed, c)
 		if err != nil {
-			return "", err
+			return "", at, err
 		}
 		if status != http.StatusConflict {
 			return read(w, signed, status, answer)
@@ -335,20 +359,20 @@ func (s *Collector) submit(ctx context.Context, w *state, signed []byte, c check
 		seen, err := strconv.ParseUint(strings.TrimSuffix(string(answer), "\n"), 10, 64)
 		switch {
 		case err != nil:
-			return "", &refusal{
+			return "", at, &refusal{
 				fmt.Sprintf("it has signed another number of lines, and does not say how many: %q",
 					cut(answer)),
 			}
 		case seen > c.Seq:
-			return "", &refusal{
+			return "", at, &refusal{
 				fmt.Sprintf("it has signed %d lines, and this journal has %d: it is not the one "+
 					"that the witness knows", seen, c.Seq),
 			}
 		}
 		w.old = seen
 	}
-	return "", &refusal{"it has signed another number of lines than it just said: somebody else asks it to sign " +
-		"for this directory"}
+	return "", at, &refusal{"it has signed another number of lines than it just said: somebody else asks it " +
+		"to sign for this directory"}
 }
 
 // post sends a checkpoint, with the proof that it extends what the witness has signed.
@@ -381,37 +405,37 @@ func (s *Collector) post(ctx context.Context, w *state, signed []byte, c checkpo
 	return resp.StatusCode, answer, err
 }
 
-// read returns the signature in an answer. It must be by the key that the witness is known by, and of this
-// checkpoint.
-func read(w *state, signed []byte, status int, answer []byte) (string, error) {
+// read returns the signature in an answer, and when it was made. It must be by the key that the witness is
+// known by, and of this checkpoint.
+func read(w *state, signed []byte, status int, answer []byte) (line string, at time.Time, err error) {
 	if status != http.StatusOK {
-		return "", &refusal{fmt.Sprintf("it answers %d: %q", status, cut(answer))}
+		return "", at, &refusal{fmt.Sprintf("it answers %d: %q", status, cut(answer))}
 	}
 	lines, err := note.ParseSignatures(string(answer))
 	if err != nil {
-		return "", &refusal{fmt.Sprintf("its answer is no signature: %q", cut(answer))}
+		return "", at, &refusal{fmt.Sprintf("its answer is no signature: %q", cut(answer))}
 	}
 	n, err := note.Parse(signed)
 	if err != nil {
-		return "", err
+		return "", at, err
 	}
 	wrong := note.ErrNotSigned
-	for _, line := range lines {
-		n.Signatures = []note.Signature{line}
+	for _, signature := range lines {
+		n.Signatures = []note.Signature{signature}
 		at, err := n.Verify(w.Key)
 		if err == nil && (at.Unix() <= 0 || at.After(time.Now().Add(maxAhead))) {
-			return "", &refusal{
+			return "", at, &refusal{
 				fmt.Sprintf("its signature says that it was made at %s", at.Format(time.RFC3339)),
 			}
 		}
 		if err == nil {
-			return line.Line(), nil
+			return signature.Line(), at, nil
 		}
 		if !errors.Is(err, note.ErrNotSigned) {
 			wrong = err
 		}
 	}
-	return "", &refusal{"its answer " + wrong.Error()}
+	return "", at, &refusal{"its answer " + wrong.Error()}
 }
 
 // cut returns the beginning of what a witness says.

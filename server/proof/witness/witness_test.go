@@ -127,7 +127,7 @@ func TestWitnessesSign(t *testing.T) {
 	s.Knows(one, other)
 	s.Ask()
 	// A start asks as well, perhaps before the witness knows the directory.
-	refused := s.Metric("the.other.example")
+	refused := s.Refusals("the.other.example")
 	for range 3 {
 		s.Write()
 		s.Ask()
@@ -156,7 +156,7 @@ func TestWitnessesSign(t *testing.T) {
 		strings.Contains(newest, "— the.other.example ") {
 		t.Errorf("one is down: %s, newest %s", witnessed, newest)
 	}
-	if !s.Log.Has("level=WARN", "the.other.example", "502") || s.Metric("the.other.example") != refused {
+	if !s.Log.Has("level=WARN", "the.other.example", "502") || s.Refusals("the.other.example") != refused {
 		t.Error("that a witness is down is no warning, or counts as a refusal")
 	}
 	other.Spoil = nil
@@ -201,8 +201,8 @@ func TestAWitnessRefuses(t *testing.T) {
 		s.Ask()
 		s.Write()
 		s.Ask()
-		if !s.Log.Has("level=ERROR", "w.example", c.why) || s.Metric("w.example") < "1" {
-			t.Errorf("%s: counted %s, log %s", name, s.Metric("w.example"), &s.Log.B)
+		if !s.Log.Has("level=ERROR", "w.example", c.why) || s.Refusals("w.example") < "1" {
+			t.Errorf("%s: counted %s, log %s", name, s.Refusals("w.example"), &s.Log.B)
 		}
 		if code, body := s.Get("?witnessed"); code != 404 {
 			t.Errorf("%s: %d %s", name, code, body)
@@ -243,8 +243,8 @@ func TestAWitnessThatIsBehind(t *testing.T) {
 	s.Write()
 	s.Ask()
 	if _, body := s.Get("?witnessed"); signedUpTo(body) != fmt.Sprint(w.Sizes[origin]) ||
-		s.Metric("w.example") != "0" {
-		t.Errorf("after a restart: %s, refused %s times", body, s.Metric("w.example"))
+		s.Refusals("w.example") != "0" {
+		t.Errorf("after a restart: %s, refused %s times", body, s.Refusals("w.example"))
 	}
 }
 
@@ -292,7 +292,7 @@ func TestAWitnessRefusesAHistoryThatIsRewritten(t *testing.T) {
 		cheat.Write()
 	}
 	cheat.Ask()
-	if !cheat.Log.Has("level=ERROR", "422") || cheat.Metric("w.example") == "0" {
+	if !cheat.Log.Has("level=ERROR", "422") || cheat.Refusals("w.example") == "0" {
 		t.Errorf("it is not refused: %s", &cheat.Log.B)
 	}
 }
@@ -346,7 +346,7 @@ func TestAWitnessIsSilent(t *testing.T) {
 		t.Errorf("GET /checkpoint: %d", code)
 	}
 	close(release)
-	if s.Metric("w.example") != "0" {
+	if s.Refusals("w.example") != "0" {
 		t.Error("silence counts as a refusal")
 	}
 }
