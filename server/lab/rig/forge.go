@@ -1,0 +1,136 @@
+package rig
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/store/checkpoint"
+	"waybill/store/checkpoint/signing"
+	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/tree"
+)
+
+// Forge returns a copy of a closed directory, of one file of journal, whose lines were changed by somebody who
+// has the disk, the key and all the time in the world: lines that come, go or move are numbered anew, and so
+// is each before; the chain and the tree follow, and one note is signed anew. Snapshots are gone.
+func Forge(t testing.TB, of string, change func(lines []string) []string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "forged")
+	if err := os.CopyFS(dir, os.DirFS(of)); err != nil {
+		t.Fatal(err)
+	}
+	format := read(t, dir, "FORMAT")
+	var lines []string
+	for line := range strings.Lines(read(t, dir, JournalFile)) {
+		lines = append(lines, line)
+	}
+	old := slices.Clone(lines)
+	text := Rechained(format, renumbered(old, change(lines)))
+	if err := os.WriteFile(filepath.Join(dir, JournalFile), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	Resign(t, dir)
+	return dir
+}
+
+var (
+	framed = regexp.MustCompile(`"seq":(\d+),"synced":\d+,`)
+	before = regexp.MustCompile(`"before":(\{[^}]*\}|\d+)`)
+	timed  = regexp.MustCompile(`"time":"([^"]*)"`)
+	number = regexp.MustCompile(`(:|^)(\d+)`)
+)
+
+// renumbered gives each line its place as its number, and has what names lines follow: what named one that is
+// gone names the one before that. A line whose number was 0 is new.
+func renumbered(old, lines []string) []string {
+	now := map[string]string{"0": "0"}
+	for i, line := range lines {
+		if was := framed.FindStringSubmatch(line)[1]; was != "0" {
+			now[was] = strconv.Itoa(i + 1)
+		}
+	}
+	for _, line := range old {
+		was := framed.FindStringSubmatch(line)[1]
+		if now[was] == "" {
+			now[was] = now[number.FindString(strings.Trim(before.FindString(line), `"before:`))]
+		}
+	}
+	for i, line := range lines {
+		line = framed.ReplaceAllString(line, fmt.Sprintf(`"seq":%d,"synced":%d,`, i+1, i))
+		lines[i] = before.ReplaceAllStringFunc(line, func(member string) string {
+			name, value, _ := strings.Cut(member, `":`)
+			return name + `":` + number.ReplaceAllStringFunc(value, func(of string) string {
+				was := strings.TrimPrefix(of, ":")
+				return strings.TrimSuffix(of, was) + now[was]
+			})
+		})
+	}
+	return lines
+}
+
+// Resign signs a note of a directory's last line with the directory's key, and removes what was signed
+// before, the tree and the snapshots.
+func Resign(t testing.TB, dir string) {
+	t.Helper()
+	origin, _, _ := strings.Cut(read(t, dir, checkpoint.File), "\n")
+	for _, name := range []string{
+		checkpoint.File, checkpoint.LogFile, signing.WitnessedFile, tree.Dir, "snapshots",
+	} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key, err := checkpoint.PrivateKey(durable.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := NoteOf(t, dir, origin, key)
+	for name, text := range map[string][]byte{checkpoint.File: signed, checkpoint.LogFile: append(signed, '\n')} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// NoteOf returns a note of a directory's last line, under a name and by a key.
+func NoteOf(t testing.TB, dir, origin string, key ed25519.PrivateKey) []byte {
+	t.Helper()
+	note := checkpoint.Checkpoint{Origin: origin, Rooted: true}
+	var edge tree.Edge
+	last := ""
+	for line := range strings.Lines(read(t, dir, JournalFile)) {
+		hashed, _, _ := strings.Cut(strings.TrimSuffix(line[75:], "\n"), `,"personal":{`)
+		edge.Add(tree.Leaf([]byte(hashed)))
+		last = line
+	}
+	note.Seq = edge.Size()
+	note.Root = edge.Root()
+	_, noHash := hex.Decode(note.Hash[:], []byte(last[9:73]))
+	at, noTime := time.Parse(journal.TimeLayout, timed.FindStringSubmatch(last)[1])
+	if err := errors.Join(noHash, noTime); err != nil {
+		t.Fatal(err)
+	}
+	note.Time = at
+	return note.Sign(key)
+}
+
+// read returns a file of a directory.
+func read(t testing.TB, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
