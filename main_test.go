@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -96,6 +97,7 @@ func TestShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	printFigures(t, pic, packages)
+	checkReading(t, packages)
 	checkSizes(t, pic, packages)
 	for name := range pic.packages {
 		if packages[name] == nil {
@@ -269,9 +271,9 @@ func checkSizes(t *testing.T, p picture, packages map[string]*figures) {
 	}
 }
 
-// closureOf returns the lines of a package and of all packages of ours that it imports.
-func closureOf(packages map[string]*figures, name string) (lines int) {
-	drawn := []string{name}
+// closureOf returns the lines of some packages and of all packages of ours that they import.
+func closureOf(packages map[string]*figures, names ...string) (lines int) {
+	drawn := slices.Clone(names)
 	for i := 0; i < len(drawn); i++ {
 		f := packages[drawn[i]]
 		lines += f.lines
@@ -282,6 +284,40 @@ func closureOf(packages map[string]*figures, name string) (lines int) {
 		}
 	}
 	return lines
+}
+
+// checkReading holds what auditing.md says that there is to read to believe a claim against what there is: the
+// lines of packages and of what they import, or of audit.py, all of it or up to what decides.
+func checkReading(t *testing.T, packages map[string]*figures) {
+	page, noPage := os.ReadFile("server/docs/auditing.md")
+	auditor, noAuditor := os.ReadFile("server/docs/audit.py")
+	if err := errors.Join(noPage, noAuditor); err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## How much there is to read")
+	table, _, _ = strings.Cut(table, "\n## ")
+	rows := regexp.MustCompile(`(?m)^\| [^|]+ \| ([^|]+) \| ([0-9,]+) \|$`).FindAllStringSubmatch(table, -1)
+	for _, row := range rows {
+		lines := bytes.Count(auditor, []byte("\n"))
+		if strings.Contains(row[1], "up to") {
+			chain, _, _ := bytes.Cut(auditor, []byte("\n# THE RULES"))
+			lines = bytes.Count(chain, []byte("\n"))
+		}
+		var names []string
+		for _, name := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(row[1], -1) {
+			names = append(names, name[1])
+		}
+		if names != nil {
+			lines = closureOf(packages, names...)
+		}
+		said, _ := strconv.Atoi(strings.ReplaceAll(row[2], ",", ""))
+		if 20*said < 19*lines || 20*said > 21*lines {
+			t.Errorf("auditing.md says that %s has %d lines to read, and it has %d", row[1], said, lines)
+		}
+	}
+	if len(rows) != 5 {
+		t.Errorf("auditing.md says of %d claims how much there is to read, and there are 5", len(rows))
+	}
 }
 
 // picture is what server/docs/code.md shows of the packages.

@@ -233,6 +233,18 @@ func (s Recorder) ApplyRefused(at Line, e *Refused) error {
 	return nil
 }
 
+// end cancels or refunds a ticket. What it was before is kept where a line ends it again, as one that somebody
+// has forged may: the books count what was paid by it.
+func (t *Ticket) end(refunded bool) {
+	if t.Phase != Canceled && t.Phase != Refunded {
+		t.Was = t.Phase
+	}
+	t.Phase = Canceled
+	if refunded {
+		t.Phase = Refunded
+	}
+}
+
 // ApplyCanceled cancels or refunds tickets, whose seats are free again.
 func (s Recorder) ApplyCanceled(at Line, e *TicketsCanceled) error {
 	b, err := s.renew(e.Booking, at)
@@ -246,12 +258,10 @@ func (s Recorder) ApplyCanceled(at Line, e *TicketsCanceled) error {
 	}
 	for _, c := range e.Tickets {
 		t := b.find(c.ID)
-		t.Was = t.Phase
-		t.Phase = Canceled
+		t.end(c.Refunded)
 		delete(s.late, t.ID)
 		delete(s.asks, t.ID)
 		if c.Refunded {
-			t.Phase = Refunded
 			c.share(t)
 		}
 		t.sit(nil, at.Time)

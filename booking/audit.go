@@ -273,34 +273,30 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, erro
 	var oversold error
 	var beside sync.WaitGroup
 	beside.Go(func() {
-		oversold = books.Guarded(func() error {
-			x.Surplus = all.Surplus(tt, now)
-			return nil
-		})
+		oversold = books.Guarded(func() { x.Surplus = all.Surplus(tt, now) })
 	})
 	err := s.auditBookings(x, all)
 	beside.Wait()
 	if err = cmp.Or(err, oversold); err != nil {
 		return x.Books, err
 	}
-	err = books.Guarded(func() error {
-		return s.auditRuns(x, tt)
-	})
-	return x.Books, err
+	err = books.Guarded(func() { s.auditRuns(x, tt) })
+	return x.Books, cmp.Or(err, x.wrong)
 }
 
+// say takes up what is wrong, if anything is.
+func (x *audit) say(wrong error) { x.wrong = cmp.Or(x.wrong, wrong) }
+
 // auditRuns goes through the runs, once the bookings are counted.
-func (s *State) auditRuns(x *audit, tt *schedule.Timetable) error {
+func (s *State) auditRuns(x *audit, tt *schedule.Timetable) {
 	if x.Tickets != s.byTicket.Len() {
-		return fmt.Errorf("%d tickets are in bookings, %d are known", x.Tickets, s.byTicket.Len())
+		x.say(fmt.Errorf("%d tickets are in bookings, %d are known", x.Tickets, s.byTicket.Len()))
 	}
 	for _, run := range s.order {
 		if run.seats.sold[0] != run {
 			continue // counted in the form it was sold in first
 		}
-		if err := x.run(run, tt); err != nil {
-			return err
-		}
+		x.run(run, tt)
 	}
 	for _, c := range s.runChanges {
 		switch {
@@ -310,25 +306,21 @@ func (s *State) auditRuns(x *audit, tt *schedule.Timetable) error {
 			x.Moved++
 		}
 	}
-	return nil
 }
 
-// auditBookings goes through the bookings in two halves, one beside the other. Its error is of the first
-// booking that has one.
+// auditBookings goes through the bookings in two halves, one beside the other. Its error is that they cannot
+// be gone through.
 func (s *State) auditBookings(x *audit, all Frozen) error {
 	later := newAudit(x.now)
 	half := all.Len() / 2
 	var wrong, wrongLater error
 	var beside sync.WaitGroup
 	beside.Go(func() {
-		wrongLater = books.Guarded(func() error {
-			return later.bookings(s, all, half, all.Len())
-		})
+		wrongLater = books.Guarded(func() { later.bookings(s, all, half, all.Len()) })
 	})
-	wrong = books.Guarded(func() error {
-		return x.bookings(s, all, 0, half)
-	})
+	wrong = books.Guarded(func() { x.bookings(s, all, 0, half) })
 	beside.Wait()
+	x.say(later.wrong)
 	x.Books.Add(later.Books)
 	for run, holds := range later.holds {
 		x.holds[run] = append(x.holds[run], holds...)
@@ -356,6 +348,7 @@ func (s *State) finds(x *ids.Index, id ids.ID, number uint32) bool {
 type audit struct {
 	*books.Books
 	now   time.Time
+	wrong error                     // the first; what is counted goes on
 	holds map[*seats][]seating.Hold // as the tickets have them
 	sold  map[*seats][]seating.Hold // of these, the holds of tickets that are paid or booked
 }
@@ -371,7 +364,7 @@ func newAudit(now time.Time) *audit {
 }
 
 // bookings goes through the bookings from one number to before another.
-func (x *audit) bookings(s *State, all Frozen, from, to int) error {
+func (x *audit) bookings(s *State, all Frozen, from, to int) {
 	for i := from; i < to; i++ {
 		b := all.At(i)
 		if b == nil {
@@ -379,23 +372,20 @@ func (x *audit) bookings(s *State, all Frozen, from, to int) error {
 		}
 		x.Bookings++
 		if !s.finds(s.byID, b.ID, b.number) {
-			return fmt.Errorf("booking %s is there twice", b.ID)
+			x.say(fmt.Errorf("booking %s is there twice", b.ID))
 		}
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
 			if !s.finds(s.byTicket, t.ID, b.number) {
-				return fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, b.ID)
+				x.say(fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, b.ID))
 			}
-			if err := x.ticket(t); err != nil {
-				return err
-			}
+			x.ticket(t)
 		}
 	}
-	return nil
 }
 
 // ticket counts a ticket and its money, and checks that it has its seats.
-func (x *audit) ticket(t *Ticket) error {
+func (x *audit) ticket(t *Ticket) {
 	status, _ := t.Status(x.now)
 	x.Status[status]++
 	x.Tickets++
@@ -405,7 +395,7 @@ func (x *audit) ticket(t *Ticket) error {
 	}
 	refund := t.Refund()
 	if refund < 0 || refund > paid || t.Phase == Refunded && t.Was != Paid {
-		return fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, refund, paid)
+		x.say(fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, refund, paid))
 	}
 	currency := string(t.Currency[:])
 	money := x.Money[currency]
@@ -417,29 +407,26 @@ func (x *audit) ticket(t *Ticket) error {
 		if !t.live(x.now) {
 			continue
 		}
-		if err := l.check(l.Run.seats, t.ID, x.now); err != nil {
-			return err
-		}
+		x.say(l.check(l.Run.seats, t.ID, x.now))
 		h := l.hold(t.ID, math.MaxInt64)
 		x.holds[l.Run.seats] = append(x.holds[l.Run.seats], h)
 		if t.Phase != Unpaid {
 			x.sold[l.Run.seats] = append(x.sold[l.Run.seats], h)
 		}
 	}
-	return nil
 }
 
 // run counts the seats of a run, and checks that a search offers exactly the seats that no ticket has.
-func (x *audit) run(run *Run, tt *schedule.Timetable) error {
+func (x *audit) run(run *Run, tt *schedule.Timetable) {
 	form := run.seats.present(tt)
 	end := int16(len(form.Stops) - 1)
 	tickets := seating.Plan{Forms: run.seats.Forms, Holds: x.holds[run.seats]}
 	for at := range end {
 		part := seating.Ride{Form: form, From: at, To: at + 1}
 		if run.seats.Free(form, part, x.now) != tickets.Free(form, part, x.now) {
-			return fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not "+
-				"those that no ticket has",
-				form.Trip, run.Day, at+1)
+			x.say(fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that "+
+				"no ticket has", form.Trip, run.Day, at+1))
+			break
 		}
 	}
 	taken := labels(x.holds[run.seats])
@@ -449,7 +436,6 @@ func (x *audit) run(run *Run, tt *schedule.Timetable) error {
 	x.Sold += sold
 	x.Held += taken - sold
 	x.Free += max(0, int(form.Bus.Seats)-taken)
-	return nil
 }
 
 // labels returns how many different seats the holds have. It counts seats that a smaller bus no longer has.

@@ -40,10 +40,8 @@ func (s Recorder) ApplyRunCanceled(at Line, e *RunCanceled) error {
 	})
 	for _, x := range e.Tickets {
 		t := renewed[x.Booking].find(x.ID)
-		t.Was = t.Phase
-		t.Phase = Canceled
+		t.end(x.Refunded)
 		if x.Refunded {
-			t.Phase = Refunded
 			legs := t.Legs[:len(t.Itinerary())]
 			for i := range legs {
 				legs[i].Refund = legs[i].Amount

@@ -82,13 +82,14 @@ func (b *Books) Add(other *Books) {
 
 // Guarded does a part of an audit. A journal that somebody has forged can have what no code expects: that is
 // an error, and not the end of the program.
-func Guarded(do func() error) (err error) {
+func Guarded(do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the books cannot be made up of these lines: %v", p)
 		}
 	}()
-	return do()
+	do()
+	return nil
 }
 
 // counted is a number of things in words: 1 run, 2 runs.

@@ -443,7 +443,8 @@ func (c *call) read(args []string) error {
 		return errors.New("-data names no directory")
 	}
 	want := strings.Fields(c.verb.operands)
-	if c.NArg() == len(want) {
+	optional := strings.Count(c.verb.operands, "[")
+	if c.NArg() <= len(want) && c.NArg() >= len(want)-optional {
 		return nil
 	}
 	// The commonest mistake has a text of its own: flag stops at the first operand, and takes what follows

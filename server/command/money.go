@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"waybill/server/docs"
 	"waybill/server/front"
 	"waybill/server/proof/pack"
 	"waybill/server/proof/statement"
@@ -41,8 +42,18 @@ func (c *call) statement() (int, error) {
 	return exitFailed, err
 }
 
-// audit writes what an auditor takes home of some days.
+// audit writes what an auditor takes home of some days, or the program that checks it.
 func (c *call) audit() (int, error) {
+	if c.get("script").(bool) {
+		if c.NArg() > 0 || c.isGiven("from") || c.isGiven("to") {
+			return exitUsage, errors.New("audit: -script prints a program, and takes no days and no file")
+		}
+		_, err := c.Stdout.Write(docs.Auditor())
+		return exitFailed, err
+	}
+	if c.NArg() == 0 {
+		return exitUsage, errors.New("audit: takes OUT.zip after its flags, not 0 operands")
+	}
 	period, err := statement.ParsePeriod(c.text("from"), c.text("to"), "")
 	if err != nil {
 		return exitUsage, err

@@ -58,6 +58,8 @@ func TestAudit(t *testing.T) {
 	today := time.Now().UTC().Format(time.DateOnly)
 	audit := []string{"audit", "-data", dir, "-from", today, "-to", today}
 	want(t, 2, "takes OUT.zip after its flags", audit...)
+	want(t, 2, "-script prints a program, and takes no days", "audit", "-script", "-from", today)
+	want(t, 0, `^#!/usr/bin/env python3\n"""`, "audit", "-script")
 	want(t, 2, `^waybill: -from must be given, .*\n$`, "audit", "-data", dir, out)
 	want(t, 2, `^waybill: -from 2026-11-21 is after -to 2026-11-20\n$`, "audit", "-data", dir, "-from",
 		"2026-11-21", "-to", "2026-11-20", out)

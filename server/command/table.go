@@ -9,7 +9,7 @@ import (
 
 // verb is one of the commands.
 type verb struct {
-	name, operands, about string                            // operands has a word for each
+	name, operands, about string                            // operands has a word for each, in [] if it may be left out
 	do                    func(*call) (code int, err error) // code is of an error; nil: not in this build
 	flags                 []option                          // besides -data
 }
@@ -221,11 +221,12 @@ var table = []verb{
 			{"company", "", "only of the company with this `slug`"},
 			{"zone", "", "the time `zone` of the days, as in Europe/Kyiv; without it UTC"},
 			{"format", "csv", "csv, or text for people"}}},
-	{"audit", "OUT.zip",
+	{"audit", "[OUT.zip]",
 		"writes what an auditor takes home of some days: statement, acts, readings, notes and a proof between them",
 		(*call).audit, []option{
 			{"from", "", "the first `day`, as in 2026-11-01, in UTC"},
-			{"to", "", "the last `day`, which is included"}}},
+			{"to", "", "the last `day`, which is included"},
+			{"script", false, "print audit.py instead, a second auditor that needs nothing but Python and the files"}}},
 	{"tail", "", "writes the journal's lines once they are on the disk, for a standby or another engine", (*call).tail,
 		[]option{
 			{"from", uint64(1), "the `seq` of the first line"},

@@ -130,12 +130,11 @@ func TestAPastedCommandThatFailsIsSeen(t *testing.T) {
 func pageBlocks(t *testing.T, text string) (blocks []string) {
 	t.Helper()
 	tools := map[string]string{
-		"demo":      "sh",
-		"signature": "openssl",
-		"chain":     "sha256sum",
-		"evidence":  "python3",
+		"demo":     "sh",
+		"audit":    "python3",
+		"evidence": "python3",
 	}
-	fenced := regexp.MustCompile("(?s)```sh (demo|signature|chain|evidence)\n(.*?)```")
+	fenced := regexp.MustCompile("(?s)```sh (demo|audit|evidence)\n(.*?)```")
 	for _, block := range fenced.FindAllStringSubmatch(text, -1) {
 		if _, err := exec.LookPath(tools[block[1]]); err != nil {
 			t.Logf("no %s: the lines in ```sh %s are not pasted", tools[block[1]], block[1])

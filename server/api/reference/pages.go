@@ -30,8 +30,10 @@ var openAPI = sync.OnceValue(func() *web.Shared {
 // texts returns the pages of server/docs as they are sent as text, by name.
 var texts = sync.OnceValue(func() map[string]*web.Shared {
 	list := map[string]*web.Shared{}
-	for name, text := range read("*.md") {
-		list[name] = web.NewShared(textType, text)
+	for _, pattern := range []string{"*.md", "*.py"} {
+		for name, text := range read(pattern) {
+			list[name] = web.NewShared(textType, text)
+		}
 	}
 	return list
 })

@@ -41,6 +41,7 @@ func Forge(t testing.TB, of string, change func(lines []string) []string) (dir s
 		t.Fatal(err)
 	}
 	Resign(t, dir)
+	Keep(t, dir)
 	return dir
 }
 

@@ -11,8 +11,8 @@ import (
 // The second auditor is held against verify over these.
 const Kept = "WAYBILL_TEST_DIRECTORIES"
 
-// keep copies a closed directory to the folder that [Kept] names, if it is set, under the test's name.
-func keep(t testing.TB, dir string) {
+// Keep copies a closed directory to the folder that [Kept] names, if it is set, under the test's name.
+func Keep(t testing.TB, dir string) {
 	t.Helper()
 	folder := os.Getenv(Kept)
 	if folder == "" {

@@ -95,7 +95,7 @@ func Demo(t testing.TB, cfg server.Config) (*server.Server, string) {
 	}
 	t.Cleanup(func() {
 		if s.Close() == nil {
-			keep(t, cfg.Dir)
+			Keep(t, cfg.Dir)
 		}
 	})
 	if s.Fresh() {

@@ -358,7 +358,7 @@ func (p *Player) Finish() {
 	if _, err := verify.Directory(durable.Dir(p.dir), false, inspect.Expected{}); err != nil {
 		p.fatal("verify: %v", err)
 	}
-	keep(p.t, p.dir)
+	Keep(p.t, p.dir)
 	p.checkLog()
 }
 

@@ -53,7 +53,7 @@ func NewVisitorOn(t *testing.T, dir string) *Visitor {
 	}
 	t.Cleanup(func() {
 		if s.Close() == nil {
-			keep(t, dir)
+			Keep(t, dir)
 		}
 	})
 	v := visited.visitor

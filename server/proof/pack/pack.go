@@ -21,6 +21,7 @@ import (
 	"text/template"
 	"time"
 
+	"waybill/server/docs"
 	"waybill/server/frame/words"
 	"waybill/server/proof/statement"
 	"waybill/store/durable"
@@ -94,7 +95,6 @@ func Write(fsys readonly.FS, inUse bool, o Options, to io.Writer) (Made, error) 
 	if err := errors.Join(noProof, noKeys, noVerdict, noOrigin); err != nil {
 		return Made{}, err
 	}
-	// What else a pack has is added here, as the program with which an auditor checks all of it.
 	files := []file{{"statement.csv", "What money moved in the period, of which ticket and by what rule, and what " +
 		"had moved before?", moved.Bytes()}}
 	for i := range lists {
@@ -107,6 +107,8 @@ func Write(fsys readonly.FS, inUse bool, o Options, to io.Writer) (Made, error) 
 		file{"keys.txt", "With which keys are the notes checked: the journal's, and its witnesses'?", []byte(keys)},
 		file{"verify.json", "Is the whole directory as it was written, and does each line follow from the rules?",
 			append(verdict, '\n')},
+		file{"audit.py", "How is a copy of the directory checked without the program that wrote it, and are the " +
+			"notes and the proof here good? (python3 -I audit.py says how)", docs.Auditor()},
 	)
 	made := Made{
 		Until: end.Seq,

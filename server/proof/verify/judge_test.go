@@ -55,6 +55,7 @@ func spoiltCopy(t *testing.T, of string, spoil ...func(dir string) error) string
 			t.Fatal(err)
 		}
 	}
+	rig.Keep(t, dir)
 	return dir
 }
 
@@ -154,7 +155,8 @@ func TestEachVerdict(t *testing.T) {
 		"a type not known":      {b.rewrite(t, sale, `booking\.created`, "booking.dreamt"), kept(), "newer"},
 		"a bit":                 {spoiltCopy(t, b.dir, flip), kept(), "damaged"},
 		"another history":       {b.dir, kept(own, twoHistories, twoHistories), "forked"},
-		"a price":               {unpaid, kept(), "books unsigned"},
+		"a price":               {unpaid, kept(), "books"},
+		"a price, and no note":  {spoiltCopy(t, unpaid, unsign), kept(), "books unsigned"},
 		"a price, and a note":   {unpaid, kept(own), "forked books"},
 		"an end":                {spoiltCopy(t, b.dir, tear), kept(), "torn"},
 		"an end, and no note":   {spoiltCopy(t, b.dir, tear, unsign), kept(), "torn unsigned"},

@@ -29,6 +29,7 @@ const maxClock = 3 * 3600
 // it.
 type sales struct {
 	fsys     readonly.FS
+	last     time.Time  // of the line before
 	editions []*edition // the timetable in force, and before it those that an offer may still be of
 	gone     []*edition // that sales rest on, and that cannot be read
 }
@@ -49,10 +50,14 @@ type edition struct {
 
 // check returns what is wrong with a line: by what verify asks of each line, and by the timetables.
 func (x *sales) check(s ledger.State, at journal.Stamp, entry ledger.Entry) error {
+	last := x.last
+	x.last = at.Time
 	if err := ledger.Check(s, at, entry); err != nil {
 		return err
 	}
 	switch e := entry.Event.(type) {
+	case *ledger.ClockSet:
+		return setBack(s, at.Time, last)
 	case *ledger.TimetableImported:
 		x.replace(&edition{
 			hash:   e.Hash,
@@ -67,6 +72,16 @@ func (x *sales) check(s ledger.State, at journal.Stamp, entry ledger.Entry) erro
 		return x.revival(s, at.Time, &e.Settled)
 	case *booking.TicketBooked:
 		return x.revival(s, at.Time, &e.Settled)
+	}
+	return nil
+}
+
+// setBack returns what is wrong with a clock that is set: where there are bookings it goes forward only
+// (decision verify.clock).
+func setBack(s ledger.State, now, last time.Time) error {
+	const leeway = time.Second // a start sets it to whole milliseconds, of an instant that was taken before
+	if back := last.Sub(now); back > leeway && s.Format() >= ledger.Format && s.Bookings.Count() > 0 {
+		return fmt.Errorf("the clock is set back by %s, and there are bookings", back)
 	}
 	return nil
 }

@@ -1,0 +1,116 @@
+package verify_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"waybill/server/lab/rig"
+	"waybill/server/proof/verify"
+	"waybill/store/durable"
+	"waybill/store/inspect"
+)
+
+var directories = flag.String("directories", "", "a `folder` of what tests have left, for both auditors to judge")
+
+// opinion is what an auditor says of a directory, as far as both auditors say it.
+type opinion struct {
+	Verdict  string
+	Problems []struct {
+		Seq  uint64
+		Text string
+	}
+	Books any
+}
+
+// lines returns the numbers of the lines that have problems, each once.
+func (o *opinion) lines() []uint64 {
+	list := []uint64{}
+	for _, p := range o.Problems {
+		list = append(list, p.Seq)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// onlyOfAnswers reports whether all problems are of answers, which audit.py leaves to verify.
+func (o *opinion) onlyOfAnswers() bool {
+	for _, p := range o.Problems {
+		if !strings.Contains(p.Text, "is said to be answered by") {
+			return false
+		}
+	}
+	return len(o.Problems) > 0
+}
+
+// ours returns verify's opinion.
+func ours(t *testing.T, dir string) (o opinion) {
+	t.Helper()
+	v, _ := verify.Judge(durable.Dir(dir), dir, verify.Beside{}, inspect.Expected{}, "")
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// theirs returns the opinion of audit.py.
+func theirs(t *testing.T, dir string) (o opinion) {
+	t.Helper()
+	out, err := exec.Command("python3", "-I", rig.File("server/docs/audit.py"), "-json", dir).Output()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &o); err != nil {
+		t.Fatalf("%s: audit.py says %.300q: %v", dir, out, err)
+	}
+	if code := failed != nil; code == (o.Verdict == "sound") {
+		t.Errorf("%s: %s, and %v", dir, o.Verdict, err)
+	}
+	return o
+}
+
+// Decision audit.script: the second auditor, which shares no line with this program, comes to the same verdict
+// as verify, names the same lines and has the same books: over what is honest, what is forged, and with
+// -directories over what the server's tests have left.
+func TestBothAuditorsAgree(t *testing.T) {
+	t.Parallel()
+	if !rig.Has(t, "python3") {
+		return
+	}
+	h := newHonest(t)
+	all := []string{h.dir, h.yesterday}
+	for _, commit := range frauds {
+		all = append(all, commit(t, h))
+	}
+	if *directories != "" {
+		left, err := filepath.Glob(filepath.Join(*directories, "*", "data"))
+		if err != nil || len(left) == 0 {
+			t.Fatalf("%s has %d directories, %v", *directories, len(left), err)
+		}
+		all = append(all, left...)
+	}
+	verdicts := map[string]int{}
+	for _, dir := range all {
+		we, they := ours(t, dir), theirs(t, dir)
+		verdicts[we.Verdict]++
+		if they.Verdict == "sound" && we.onlyOfAnswers() {
+			continue
+		}
+		if we.Verdict != they.Verdict || !slices.Equal(we.lines(), they.lines()) ||
+			!reflect.DeepEqual(we.Books, they.Books) {
+			t.Errorf("%s\nverify:   %+v\naudit.py: %+v", dir, we, they)
+		}
+	}
+	t.Logf("%d directories, by verdict: %v", len(all), verdicts)
+}
