@@ -190,7 +190,7 @@ func TestEraseStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	for n := 1; n <= whole.calls; n += min(stride, 5) {
+	for n := 1; n <= whole.calls; n += min(stride, 13) {
 		for _, how := range []act{ends, endsHalf, endsAfter, fails, failsFull} {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(n), uint64(how)))

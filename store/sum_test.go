@@ -45,12 +45,12 @@ var stride int
 func strideOf() int {
 	info, _ := debug.ReadBuildInfo()
 	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		return 31
+		return 101
 	}
 	if *crashes > 0 {
 		return 1
 	}
-	return 11
+	return 31
 }
 
 // sum is a state small enough to check by eye: what was added, and its total.

@@ -186,7 +186,7 @@ func divided(all map[string]string) map[string]string {
 }
 
 // TestTamperedServer: the same as TestTampered, of a server's directory. Its lines are framed like the short
-// ones of TestTampered. Here a bit in 211 is tried, and of the lines that could replace one a third; with
+// ones of TestTampered. Here a bit in 607 is tried, and of the lines that could replace one a ninth; with
 // -crashes all are.
 func TestTamperedServer(t *testing.T) {
 	t.Parallel()
@@ -202,8 +202,8 @@ func TestTamperedServer(t *testing.T) {
 	step := stride
 	lineStep := 1
 	if *crashes == 0 {
-		step = 211
-		lineStep = 3
+		step = 607
+		lineStep = 9
 	}
 	verdict(func(fsys durable.FS) (inspect.Report, error) {
 		rep, err := verify.Directory(fsys, false, inspect.Expected{})
