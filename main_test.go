@@ -286,8 +286,8 @@ func closureOf(packages map[string]*figures, names ...string) (lines int) {
 	return lines
 }
 
-// checkReading holds what auditing.md says that there is to read to believe a claim against what there is: the
-// lines of packages and of what they import, or of audit.py, all of it or up to what decides.
+// checkReading holds the lines that auditing.md lists for each claim against those that are there: of
+// packages and of all that they import, or of audit.py, the whole or the part before the rules.
 func checkReading(t *testing.T, packages map[string]*figures) {
 	page, noPage := os.ReadFile("server/docs/auditing.md")
 	auditor, noAuditor := os.ReadFile("server/docs/audit.py")
@@ -300,7 +300,7 @@ func checkReading(t *testing.T, packages map[string]*figures) {
 	for _, row := range rows {
 		lines := bytes.Count(auditor, []byte("\n"))
 		if strings.Contains(row[1], "up to") {
-			chain, _, _ := bytes.Cut(auditor, []byte("\n# THE RULES"))
+			chain, _, _ := bytes.Cut(auditor, []byte("\n# ==== Timetables"))
 			lines = bytes.Count(chain, []byte("\n"))
 		}
 		var names []string

@@ -233,8 +233,8 @@ func (s Recorder) ApplyRefused(at Line, e *Refused) error {
 	return nil
 }
 
-// end cancels or refunds a ticket. What it was before is kept where a line ends it again, as one that somebody
-// has forged may: the books count what was paid by it.
+// end cancels or refunds a ticket. A line that somebody has forged may end it again: its phase before the
+// first end is kept, as the books count by it what was paid.
 func (t *Ticket) end(refunded bool) {
 	if t.Phase != Canceled && t.Phase != Refunded {
 		t.Was = t.Phase

@@ -390,10 +390,14 @@ func (x *audit) ticket(t *Ticket) {
 	x.Status[status]++
 	x.Tickets++
 	paid := int64(0)
-	if t.Phase == Paid || t.Was == Paid {
+	ended := t.Phase == Canceled || t.Phase == Refunded
+	if t.Phase == Paid || ended && t.Was == Paid {
 		paid = t.Price()
 	}
-	refund := t.Refund()
+	refund := int64(0)
+	if t.Phase == Refunded {
+		refund = t.Refund()
+	}
 	if refund < 0 || refund > paid || t.Phase == Refunded && t.Was != Paid {
 		x.say(fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, refund, paid))
 	}

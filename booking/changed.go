@@ -81,6 +81,11 @@ func (s Recorder) ApplyRunMoved(at Line, e *RunMoved) error {
 				len(was.Form.Stops))
 		}
 	}
+	for _, x := range e.Tickets {
+		if b, _ := s.AnyTicket(x.ID); b == nil || b.ID != x.Booking {
+			return unknown("ticket", x.ID)
+		}
+	}
 	s.change(e.Run, func(c *RunChange) {
 		c.Shift = int32(e.Minutes) * 60
 		c.Reason = e.Reason

@@ -9,7 +9,7 @@ import (
 
 // verb is one of the commands.
 type verb struct {
-	name, operands, about string                            // operands has a word for each, in [] if it may be left out
+	name, operands, about string                            // operands has a word for each; in []: if at all
 	do                    func(*call) (code int, err error) // code is of an error; nil: not in this build
 	flags                 []option                          // besides -data
 }

@@ -1,33 +1,34 @@
 #!/usr/bin/env python3
 """audit.py: a second auditor of a Waybill data directory, made from journal.md and rules.md alone.
 
-Usage: python3 -I audit.py DIR... [-against NOTE]... [-key PUB] [-witness-key VKEY]...
-                           [-witnessed-within 5m] [-json]
+    python3 -I audit.py DIR... [-against NOTE]... [-key PUB]
+                        [-witness-key VKEY]... [-witnessed-within 5m] [-json]
 
-DIR is a data directory (the one that has journal/), or what "waybill audit" wrote: the .zip, or its folder.
-NOTE is a file of checkpoints that were kept elsewhere. PUB is a file with the directory's public key, VKEY a
-witness's verifier key. With several DIRs each is told, and the exit code is that of the worst.
+DIR is a data directory (it has journal/), or what "waybill audit" writes: the .zip, or its one folder.
+NOTE is a file of checkpoints kept elsewhere; PUB the file of the public key that signed them; VKEY the
+verifier key of a witness that must have signed. Each DIR is told, and the exit code is that of the worst.
 
-What it checks, in this order:
-  1. the form of each line: its members, their order and types; its number and time; the hash that chains it
-     to the line before; the hash of its personal part, or the line that says that this part was erased;
-  2. whether an end that is not good was ever on the disk: torn, or damaged;
-  3. the names and keys that the lines say, and each note in the directory and each that is given: Ed25519
-     signatures of the directory and of witnesses (all of them), the hash of its line, the root of its tree;
-  4. the files in tree/, as far as notes cover them, and the timetables on which sales rest;
-  5. each line of the journal against the lines before it: sales, prices, discounts, seats, acts, windows,
-     refunds, runs, "before"; then the figures of the books.
-Of an audit pack it checks the two notes, their signatures, and consistency.txt (RFC 6962) between them.
+What is checked, in this order:
+  1. each line: its members, number and time; the hash that chains it to the line before; its personal part,
+     which must have its hash or be named by a later line as erased; whether the end is torn or damaged;
+  2. names and keys, and all notes, in the directory and given: each Ed25519 signature of the directory and of
+     the witnesses given, the hash of the line, the root of the tree (RFC 6962); then the files of tree/;
+  3. each line against the lines before it: "before", partners, prices, discounts, seats, phases, windows,
+     refunds, runs, with the timetables; then the figures of the books, and their sums.
+Of an audit pack: its two notes, their signatures, and consistency.txt (RFC 6962) between them.
 
-What it does not check: the hashes in "answer" of "retry", which only "waybill verify" can make again (they
-are counted); snapshots, but for what they prove of the end (they are a cache); what stands in personal parts;
-and what rules.md lists under "What is not decided again". The zones of companies need zoneinfo (Python 3.9).
+What is NOT checked: the hashes "answer" of "retry", which only "waybill verify" can make again (they are
+counted); snapshots, but that a whole one shows that its line was on the disk; what personal parts say; that
+values are of their kind, where no rule needs it; files of reports, keys/ and outbox/; and what rules.md lists
+under "What is not decided again". Where service days start is checked only with zoneinfo (Python 3.9).
 
-Exit code: 0 sound; 1 not; 3 nothing but an end that was never on the disk; 2 the command line is wrong.
+Exit code: 0 sound, 1 not, 3 only an end that was never on the disk, 2 the command line is wrong.
 """
+import argparse
 import base64
 import calendar
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -35,120 +36,88 @@ import re
 import struct
 import sys
 import zipfile
-
+from datetime import datetime, timedelta
 try:
     from zoneinfo import ZoneInfo
-    from datetime import datetime
 except ImportError:
     ZoneInfo = None
 
-MINUTE = 60 * 1000
-WINDOW = 20 * MINUTE  # journal times are whole milliseconds here
-
+MINUTE = 60 * 1000  # the times of lines are whole milliseconds here
+WINDOW = 20 * MINUTE
 
 class Newer(Exception):
     """What only a newer version of Waybill can have written."""
 
-
 class Broken(Exception):
     """Bytes that are not as they were written."""
 
-
 class NotThere(Exception):
-    """A line that cannot be applied: rules.md, What is there."""
-
-
-class Failed(Exception):
-    """What could not be read."""
-
+    """The line cannot be applied: rules.md, What is there."""
 
 def sha256(data):
     return hashlib.sha256(data).digest()
 
-
-def unbase64(text):
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError:
-        raise Broken("%r is not base64" % text[:80])
-
-
-def read_file(path):
-    """The bytes of a file, or None where there is none. Nothing is read through a symbolic link."""
+def read_file(*path):
+    """The bytes of a file, or None where there is none; nothing is read through a symbolic link."""
+    path = os.path.join(*path)
     if os.path.islink(path) or not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
         return file.read()
 
+def unbase64(text):
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        raise Broken("%r is not base64" % text[:60])
+
+def short_id(data):
+    return base64.urlsafe_b64encode(sha256(data)[:12]).decode()
 
 def nanoseconds(text):
-    """An instant as nanoseconds since 1970."""
+    """An instant as in 2026-11-20T19:35:47.572Z, in nanoseconds since 1970."""
     whole, _, part = text.rstrip("Z").partition(".")
-    year, month, day = (int(n) for n in whole[:10].split("-"))
-    hour, minute, second = (int(n) for n in whole[11:].split(":"))
-    seconds = calendar.timegm((year, month, day, hour, minute, second))
-    return seconds * 10**9 + int(part.ljust(9, "0"))
-
-
-def milliseconds(text):
-    return nanoseconds(text) // 10**6
-
+    return calendar.timegm(datetime.fromisoformat(whole).timetuple()) * 10**9 + int(part.ljust(9, "0"))
 
 def day_number(text):
-    return calendar.timegm(tuple(int(n) for n in text.split("-")) + (0, 0, 0)) // 86400
+    return datetime.fromisoformat(text).toordinal() - 719163  # days since 1970-01-01
 
-
-# ---------------------------------------------------------------------------------------------------------
-# Ed25519 (RFC 8032), only as much as checks a signature, and makes a public key of a seed
-# ---------------------------------------------------------------------------------------------------------
+# ==== Ed25519 (RFC 8032): points are (x, y, z, t) ===================================================
 
 P = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
 CURVE = -121665 * pow(121666, P - 2, P) % P
-ROOT_OF_MINUS_1 = pow(2, (P - 1) // 4, P)
-NOTHING = (0, 1, 1, 0)
-
 
 def add(p, q):
-    a = (p[1] - p[0]) * (q[1] - q[0]) % P
-    b = (p[1] + p[0]) * (q[1] + q[0]) % P
-    c = 2 * p[3] * q[3] * CURVE % P
-    d = 2 * p[2] * q[2] % P
+    a, b = (p[1] - p[0]) * (q[1] - q[0]), (p[1] + p[0]) * (q[1] + q[0])
+    c, d = 2 * p[3] * q[3] * CURVE, 2 * p[2] * q[2]
     return (b - a) * (d - c) % P, (d + c) * (b + a) % P, (d - c) * (d + c) % P, (b - a) * (b + a) % P
 
-
 def times(number, point):
-    result = NOTHING
+    result = (0, 1, 1, 0)
     while number:
         if number & 1:
             result = add(result, point)
-        point = add(point, point)
-        number >>= 1
+        point, number = add(point, point), number >> 1
     return result
-
 
 def point_of(data):
     """The point that 32 bytes stand for, or None."""
-    y = int.from_bytes(data, "little")
-    sign, y = y >> 255, y & (2**255 - 1)
+    y = int.from_bytes(data, "little") & (2**255 - 1)
     square = (y * y - 1) * pow(CURVE * y * y + 1, P - 2, P) % P
     x = pow(square, (P + 3) // 8, P)
     if (x * x - square) % P:
-        x = x * ROOT_OF_MINUS_1 % P
-    if y >= P or (x * x - square) % P or (x == 0 and sign):
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if (x * x - square) % P or y >= P:
         return None
-    if x & 1 != sign:
-        x = P - x
+    x = x if x & 1 == data[31] >> 7 else P - x
     return x, y, 1, x * y % P
-
 
 def bytes_of(point):
     inverse = pow(point[2], P - 2, P)
     return (point[1] * inverse % P | (point[0] * inverse % P & 1) << 255).to_bytes(32, "little")
 
-
-BASE = point_of((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
-
+BASE = point_of(bytes_of((0, 4, 5, 0)))
 
 def is_signed(key, signature, message):
     point, s = point_of(key), int.from_bytes(signature[32:], "little")
@@ -158,517 +127,411 @@ def is_signed(key, signature, message):
     minus = (P - point[0], point[1], point[2], P - point[3])
     return bytes_of(add(times(s, BASE), times(k, minus))) == signature[:32]
 
-
 def public_key(seed):
     number = int.from_bytes(hashlib.sha512(seed).digest()[:32], "little")
     return bytes_of(times(number & (2**254 - 8) | 2**254, BASE))
 
-
-def pem_key(data, what):
-    """The last 32 bytes of a PEM file: of PKIX the public key, of PKCS #8 the seed."""
-    lines = data.decode("ascii", "replace").split()
-    der = unbase64("".join(line for line in lines if re.fullmatch(r"[A-Za-z0-9+/=]{8,}", line)))
-    if len(der) < 44:
-        raise Broken("%s is no key" % what)
+def pem_key(data, file):
+    """The last 32 bytes of a PEM file: in PKIX the public key, in PKCS #8 the seed."""
+    rows = [row for row in (data or b"").decode("latin1").split("\n") if not row.startswith("--")]
+    der = unbase64("".join(rows))
+    if len(der) not in (44, 48):
+        raise Broken("%s has no Ed25519 key" % file)
     return der[-32:]
 
+# ==== The members of a line: journal.md, The types; Members of several types; Forms and runs ========
+# NAME, NAME? where it is optional, NAME{MEMBERS} where it is an object or a list of objects. $NAME stands for
+# what SHORT has. The members $end may follow in each type; in some, retry stands before others.
 
-# ---------------------------------------------------------------------------------------------------------
-# The form of a line: journal.md, A line; The types; Members of several types; Forms and runs; A timetable
-#
-# A member is NAME:KIND, NAME?:KIND where it is optional. A KIND is a word, [KIND] for a list, or {MEMBERS}.
-# RETRY, BEFORE, BEFORES and END stand for the members of several types.
-# ---------------------------------------------------------------------------------------------------------
-
-RETRY = "retry?:{key:text hash:text status?:int answer?:text} "
-END = "by?:{uid:int user?:text login?:text} personal?:hash"
-BEFORE, BEFORES = "before?:int ", "before?:befores "
-RUN = "run:{trip:text date:date} "
-SENDS = "sends?:[text] "
-COMPANY = ("{id:text name:text slug:text ceo?:text partnerCompany?:text logoUrl?:text email?:text website?:text"
-           " rules?:text socials?:[text] tier?:text source:text registration?:text address?:text vat?:text"
-           " insurer?:text policy?:text zone:text}")
-CITY = "{id:text name:text slug:text country:text zone:text names?:[text] area?:bool}"
-STOP = ("{id:text place:text platform?:text lat:number lon:number city:int station?:bool parent?:text"
-        " fareZone?:text names?:[text]}")
-ROUTE = ("{id:text company:int name?:text names?:[text] slug:text description?:text"
-         " services?:[{id:text name:text}]}")
-BUS = ("{id:text company:int seats:int registration?:text brand?:text model?:text images?:[text]"
-       " fmsObject?:text geolocation?:bool}")
-FORM = ("{trip:text name?:text phones?:[text] company:" + COMPANY + " route:" + ROUTE + " bus:" + BUS +
-        " stops:[{stop:" + STOP + " city:" + CITY + " arr:int dep:int}]"
-        " rules?:[{id:text company:int route:int hours:int percent:int}]"
-        " discounts?:[{id:text route:int name?:text description?:text percent:int first:int last:int}]}")
-ACCESS = "access:{company:{id:text name:text slug:text tier:text} role:text} "
-LINK = "link?:{issuer:text subject:hash} "
-WHO = "[{partner:id booking:id ticket:id}] "
-
-TYPES = {
-    "opened": "after:text torn?:{file:text bytes:int cutFrom:text offset:int} key?:vkey"
-              " unsigned?:{from:int lines:int} witnesses?:[text] program?:{version:text revision:text"
-              " modified:bool go:text os:text arch:text}",
-    "forked": "origin:text key:vkey parent:{origin:text seq:int hash:hash}",
-    "repaired": "reason:text forced?:int erased?:object missing?:[int] by?:{uid:int user?:text login?:text}",
-    "format.raised": "to:int",
-    "booking.created": "booking:id partner:id request:text currency:text forms?:[" + FORM + "] runs?:[{form:text"
-                       " date:date start:int offsets:[int]}] legs:[{run:run from:int to:int amount:int"
-                       " discount:int}] tickets:[{id:id seats:[int]}] " + RETRY + BEFORE,
-    "ticket.asked": "booking:id ticket:id seats?:[int] request:text reason?:text " + RETRY +
-                    "action:text key:id " + BEFORE,
-    "ticket.refused": "booking:id ticket:id action:text request:text reason?:text " + RETRY +
-                      "unknown?:bool " + BEFORE,
-    "ticket.paid": "ticket:id booking:id seats?:[int] request:text reason?:text " + RETRY + SENDS + BEFORE,
-    "ticket.booked": "ticket:id booking:id seats?:[int] request:text reason?:text " + RETRY + SENDS + BEFORE,
-    "tickets.canceled": "booking:id request:text tickets:[{id:id refunded:bool refund:int grace:bool"
-                        " terms:[{rule:text percent:int refund:int}] " + SENDS + "}] " + RETRY + BEFORE,
-    "tickets.uncompleted": "booking:id at:time tickets:[{id:id}] " + BEFORE,
-    "ticket.moved": "ticket:id from:id booking:id new:bool " + BEFORES,
-    "ticket.carrier": "booking:id ticket:id status:text event?:bool " + RETRY + BEFORE,
-    "request.answered": "partner:id booking:text " + RETRY,
-    "run.cancelled": RUN + "reason:text tickets:[{id:id booking:id partner:id refunded:bool refund:int " + SENDS +
-                     "}] " + BEFORES,
-    "run.moved": RUN + "minutes:int reason:text runs:[{run:run start:int offsets:[int] aligned?:bool}]"
-                 " tickets:[{id:id booking:id partner:id " + SENDS + "}] " + BEFORES,
-    "run.restored": RUN + "reason:text",
-    "manifest.read": RUN + "passengers:int user?:id company?:text",
-    "personal.read": "page:text booking?:id run?:{trip:text date:date} people:int",
-    "partner.key_added": "partner:id name:text companies:[text] keyHash:hash",
-    "partner.revoked": "partner:id keyHashes:[hash]",
-    "partner.legacy_used": "partner:id",
-    "user.added": "user:id " + ACCESS + LINK,
-    "user.access_given": "user:id " + ACCESS + LINK,
-    "user.removed": "user:id",
-    "session.started": "session:id user:id company:text " + LINK +
-                       "access:hash accessUntil:time refresh:hash until:time",
-    "session.refreshed": "session:id access:hash accessUntil:time refresh:hash until:time",
-    "session.ended": "session:id reason:text",
-    "report.ordered": "report:id company:text user:id orderBy:text startDate:time endDate:time",
-    "report.completed": "report:id rows:int sha256:hash",
-    "report.downloaded": "report:id",
-    "geolocation.set": "fmsObject:text isGeolocation:bool user:id",
-    "timetable.imported": "sha256:hash feed:text cities:int routes:int trips:int skipped:int",
-    "keys.rotated": "",
-    "world.forked": "world:text from:text origin:text seq:int hash:hash",
-    "clock.set": "real:bool offsetMs:int still?:time began?:time",
-    "outbox.sent": "messages:[text] as?:text",
-    "outbox.parked": "message:text reason:text",
-    "outbox.retried": "messages:[text]",
-    "personal.erased": "lines:[int] reason:text passengers?:" + WHO + "reports:[id] tickets?:[id]",
-    "passengers.forgotten": "reason:text passengers:" + WHO,
+SHORT = {
+    "end": "$retry before? $by personal?",
+    "retry": "retry?{key hash status? answer?}",
+    "by": "by?{uid user? login?}",
+    "run": "run{trip date}",
+    "who": "{partner booking ticket}",
+    "access": "access{company{id name slug tier} role} link?{issuer subject}",
+    "form": "{trip name? phones? company{id name slug ceo? partnerCompany? logoUrl? email? website? rules? "
+            "socials? tier? source registration? address? vat? insurer? policy? zone} "
+            "route{id company name? slug description? services?{id name}} "
+            "bus{id company seats registration? brand? model? images? fmsObject? geolocation?} "
+            "stops{stop{id place platform? lat lon city station? parent? fareZone?} "
+            "city{id name slug country zone} arr dep} rules?{id company route hours percent} "
+            "discounts?{id route name? description? percent first last}}",
 }
-PATTERNS = {
-    "id": r"[A-Za-z0-9_-]{21}[AQgw]", "run": r"[A-Za-z0-9_-]{16}", "hash": r"[0-9a-f]{64}",
-    "date": r"\d{4}-\d\d-\d\d", "time": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z",
-    "vkey": r"[^ +]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=*",
-}
-PATTERNS = {kind: re.compile(pattern) for kind, pattern in PATTERNS.items()}
-CLASSES = {"text": (str,), "int": (int,), "bool": (bool,), "number": (int, float), "object": (dict,)}
+TYPES = """
+opened: after torn?{file bytes cutFrom offset} key? unsigned?{from lines} witnesses? \
+program?{version revision modified go os arch}
+forked: origin key parent{origin seq hash}
+repaired: reason forced? erased? missing?
+format.raised: to
+booking.created: booking partner request currency forms?$form runs?{form date start offsets} \
+legs{run from to amount discount} tickets{id seats}
+ticket.asked: booking ticket seats? request reason? $retry action key
+ticket.refused: booking ticket action request reason? $retry unknown?
+ticket.paid: ticket booking seats? request reason? $retry sends?
+ticket.booked: ticket booking seats? request reason? $retry sends?
+tickets.canceled: booking request tickets{id refunded refund grace terms{rule percent refund} sends?}
+tickets.uncompleted: booking at tickets{id}
+ticket.moved: ticket from booking new
+ticket.carrier: booking ticket status event?
+request.answered: partner booking
+run.cancelled: $run reason tickets{id booking partner refunded refund sends?}
+run.moved: $run minutes reason runs{run start offsets aligned?} tickets{id booking partner sends?}
+run.restored: $run reason
+manifest.read: $run passengers user? company?
+personal.read: page booking? run?{trip date} people
+partner.key_added: partner name companies keyHash
+partner.revoked: partner keyHashes
+partner.legacy_used: partner
+user.added: user $access
+user.access_given: user $access
+user.removed: user
+session.started: session user company link?{issuer subject} access accessUntil refresh until
+session.refreshed: session access accessUntil refresh until
+session.ended: session reason
+report.ordered: report company user orderBy startDate endDate
+report.completed: report rows sha256
+report.downloaded: report
+geolocation.set: fmsObject isGeolocation user
+timetable.imported: sha256 feed cities routes trips skipped
+keys.rotated:
+world.forked: world from origin seq hash
+clock.set: real offsetMs still? began?
+outbox.sent: messages as?
+outbox.parked: message reason
+outbox.retried: messages
+personal.erased: lines reason passengers?$who reports tickets?
+passengers.forgotten: reason passengers$who
+"""
+KINDS = {name: re.compile(pattern) for name, pattern in {  # of strings with one kind wherever they stand
+    "ticket": r"[\w-]{21}[AQgw]", "partner": r"[\w-]{21}[AQgw]", "hash": "[0-9a-f]{64}",
+    "keyHash": "[0-9a-f]{64}", "date": r"\d{4}-\d\d-\d\d", "status": "Confirmed|NotConfirmed|Prepaid",
+    "at": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", "action": "pay|book",
+    "as": "mail|text|file|none", "currency": "[A-Z]{3}"}.items()}
+INTS = set("seats offsets start to amount discount minutes refund percent passengers hours arr dep".split())
+TEXTS = set("request reason booking ticket".split())
+BOOLS = set("refunded grace new event aligned unknown real isGeolocation".split())
 
-
-def kind_of(tokens):
-    token = tokens.pop(0)
-    if token == "[":
-        kind = [kind_of(tokens)]
-        tokens.pop(0)
-        return kind
-    if token != "{":
-        return token
+def members_of(tokens):
+    """{name: (optional, its members or None)} up to the closing brace."""
     members = {}
-    while tokens[0] != "}":
-        name = tokens.pop(0)[:-1]
-        members[name.rstrip("?")] = (name.endswith("?"), kind_of(tokens))
-    tokens.pop(0)
+    while tokens and tokens[0] != "}":
+        name, inner = tokens.pop(0), None
+        if tokens and tokens[0] == "{":
+            tokens.pop(0)
+            inner = members_of(tokens)
+            tokens.pop(0)
+        members.setdefault(name.rstrip("?"), (name.endswith("?"), inner))
     return members
 
-
 def schema(text):
-    return kind_of(re.findall(r"[\w.]+\??:|\w+|[\[\]{}]", text))
+    while "$" in text:
+        text = re.sub(r"\$(\w+)", lambda match: SHORT[match.group(1)], text)
+    return members_of(re.findall(r"\w+\??|[{}]", text))
 
+SCHEMA = {row.partition(":")[0]: schema(row.partition(":")[2] + " $end") for row in TYPES.strip().split("\n")}
 
-SCHEMA = {name: schema("{%s %s}" % (text, "" if name == "repaired" else END)) for name, text in TYPES.items()}
+def check_members(value, members, lacks, lenient=False):
+    """Raises Newer for a member, an order or a kind that is not known; adds what is missing to lacks."""
+    for row in value if isinstance(value, list) else [value]:
+        if not isinstance(row, dict):
+            raise Newer("it has %s in place of an object" % json.dumps(row)[:40])
+        known = [name for name in row if name in members]
+        if not lenient and list(row) != [name for name in members if name in row]:
+            raise Newer("the members %s, or their order, are not known" % ", ".join(row))
+        if not lenient:
+            lacks += [name for name, (optional, _) in members.items() if name not in row and not optional]
+        for name in known:
+            inner = row[name]
+            if members[name][1] is not None and inner is not None:
+                check_members(inner, members[name][1], lacks, lenient)
+            elif not is_of_kind(name, inner):
+                raise Newer("%s is %s" % (name, json.dumps(inner)[:40]))
 
+def is_of_kind(name, value):
+    if name in KINDS and isinstance(value, str):
+        return KINDS[name].fullmatch(value) and (name != "date" or is_date(value))
+    if name in INTS and not isinstance(value, dict):  # passengers stands for a list of objects, too
+        return all(type(one) is int for one in (value if isinstance(value, list) else [value or 0]))
+    if name in BOOLS or name in TEXTS:
+        return type(value) is (bool if name in BOOLS else str)
+    if name == "before" and type(value) is int:
+        return value >= 0
+    return not isinstance(value, dict) or name in ("before", "erased")
 
-def check_form(value, kind, where, lacks, lenient=False):
-    """Raises Newer where the value is not of the kind; adds the members that are missing to lacks."""
-    if isinstance(kind, list):
-        if value is not None and not isinstance(value, list):
-            raise Newer("%s is no list" % where)
-        for element in value or []:
-            check_form(element, kind[0], where + "[]", lacks)
-    elif isinstance(kind, dict):
-        if not isinstance(value, dict):
-            raise Newer("%s is no object" % where)
-        names = [name for name in value if name in kind]
-        if len(names) < len(value) and not lenient:
-            raise Newer("%s has a member that is not known: %s" % (where, sorted(set(value) - set(kind))[0]))
-        if names != [name for name in kind if name in value]:
-            raise Newer("the members of %s stand in another order" % where)
-        for name, (optional, inner) in kind.items():
-            if name in value:
-                check_form(value[name], inner, where + "." + name, lacks)
-            elif not optional:
-                lacks.append(where + "." + name)
-    elif kind == "befores":
-        if not isinstance(value, dict) or not all(type(number) is int for number in value.values()):
-            raise Newer("%s is no object of numbers" % where)
-    elif kind in PATTERNS:
-        if not isinstance(value, str) or not PATTERNS[kind].fullmatch(value):
-            raise Newer("%s is no %s" % (where, kind))
-    elif type(value) not in CLASSES[kind]:
-        raise Newer("%s is not of the kind %s" % (where, kind))
+def is_date(text):
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
+# ==== The lines and their end: journal.md, A line; Erasures; How it ends ============================
 
-# ---------------------------------------------------------------------------------------------------------
-# Reading the lines: journal.md, A line; Erasures; How it ends
-# ---------------------------------------------------------------------------------------------------------
-
-HEAD = re.compile(rb'\{"hash":"([0-9a-f]{64})","seq":(\d+),"synced":(\d+),'
-                  rb'"time":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)","type":"([a-z_.]*)","data":')
-ERASED = re.compile(rb'\{"erased":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"\}')
+TIME = rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"
+HEAD = re.compile(rb'\{"hash":"([0-9a-f]{64})","seq":(\d+),"synced":(\d+),"time":"' + TIME +
+                  rb'","type":"([a-z_.]*)","data":\{')
 STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
-
 class Line:
-    """One line: seq, synced, time, now (milliseconds), type, data; lacks, its members that are missing."""
+    """seq, synced, time, now (in ms), type, data; hash, text (the chained bytes), leaf (of the tree); lacks
+    (missing members); erased (the time in a personal part that is gone); place (file, line, byte)."""
 
-
-def no_constant(name):
-    raise ValueError(name)
-
+def problem(kind, text, file="", line=0, byte=0, seq=0):
+    return {"kind": kind, "file": file, "line": line, "byte": byte, "seq": seq, "text": text}
 
 def no_double(pairs):
-    value = dict(pairs)
-    if len(value) < len(pairs):
+    if len(dict(pairs)) < len(pairs):
         raise Newer("a member stands twice")
-    return value
+    return dict(pairs)
 
-
-DECODER = json.JSONDecoder(parse_constant=no_constant, object_pairs_hook=no_double)
-
-
-def chained_bytes(raw):
-    """What the hash of a line is made of; raw has no newline."""
-    end = raw.find(b',"personal":{')
-    return raw[75:] if end < 0 else raw[75:end]
-
-
-def hash_follows(raw, before):
-    made = hashlib.sha256(before + chained_bytes(raw)).hexdigest().encode()
-    return raw[:75] == b'{"hash":"' + made + b'",'
-
+DECODER = json.JSONDecoder(object_pairs_hook=no_double)
 
 def read_line(raw, before, last):
-    """The line that the bytes are, after the line last (or None), with the hash before. Raises Broken where
-    it is not good, Newer where a newer version wrote it."""
-    if not hash_follows(raw, before):
-        raise Broken("its hash does not follow from the line before and from its bytes")
-    line, chained = Line(), chained_bytes(raw)
-    personal = raw[75 + len(chained):]
-    head = HEAD.match(raw)
+    """The line that the bytes are (without newline), after the line last, which is None before the first."""
+    line, end = Line(), raw.find(b',"personal":{')
+    line.text = raw[75:] if end < 0 else raw[75:end]
+    line.hash, line.leaf = hashlib.sha256(before + line.text).hexdigest().encode(), sha256(b"\0" + line.text)
+    if raw[:75] != b'{"hash":"' + line.hash + b'",':
+        raise Broken("its hash does not follow from the line before and its bytes")
     try:
         whole = DECODER.decode(raw.decode("utf-8"))
     except UnicodeDecodeError:
         raise Newer("it is not in UTF-8")
     except ValueError:
         raise Broken("it is not one JSON object")
-    if not head or not isinstance(whole.get("data"), dict) or list(whole)[6:] not in ([], ["personal"]):
+    if not HEAD.match(raw) or list(whole)[6:] not in ([], ["personal"]) or \
+            re.search(rb"\s", STRINGS.sub(b"", line.text)):
         raise Newer("it does not have the form of a line")
-    line.hash, line.leaf = head.group(1), sha256(b"\0" + chained)
-    line.seq, line.synced = whole["seq"], whole["synced"]
-    line.time, line.type, line.data = whole["time"], whole["type"], whole["data"]
-    line.now, line.text, line.lacks, line.erased = milliseconds(line.time), chained, [], None
-    if line.seq != (last.seq + 1 if last else 1):
-        raise Broken("its seq is %d, and the line before has %d" % (line.seq, last.seq if last else 0))
-    if line.synced >= line.seq:
-        raise Broken("its synced, %d, is not below its seq" % line.synced)
+    line.seq, line.synced, line.time, line.type, line.data = (whole[name] for name in list(whole)[1:6])
+    try:
+        line.now, line.lacks = nanoseconds(line.time) // 10**6, []
+    except ValueError:
+        raise Newer("there is no time %s" % line.time)
+    due = last.seq + 1 if last else 1
+    if line.seq != due or line.synced >= line.seq:
+        raise Broken("its seq is %d and its synced %d, where line %d is due" % (line.seq, line.synced, due))
     if last and line.now < last.now and line.type != "clock.set":
         raise Broken("its time, %s, is before that of the line before, %s" % (line.time, last.time))
-    if re.search(rb"\s", STRINGS.sub(b"", raw)):
-        raise Newer("it has blanks")
+    line.erased = check_personal(raw[75 + len(line.text) + 12:-1], line.data.get("personal"),
+            list(line.data)[-1:])
     if line.type not in SCHEMA:
         raise Newer("its type, %s, is not known" % line.type)
-    lenient = line.type in ("opened", "forked", "repaired")
-    check_form(line.data, SCHEMA[line.type], "data", line.lacks, lenient)
+    check_members(line.data, SCHEMA[line.type], line.lacks, line.type in ("opened", "forked", "repaired"))
     if line.type == "format.raised" and line.data.get("to", 0) > 2:
         raise Newer("the format is raised to %d" % line.data["to"])
-    check_personal(line, personal)
     return line
 
-
-def check_personal(line, personal):
-    named = line.data.get("personal")
-    if not personal:
-        if named is not None:
-            raise Broken("its personal part is not there")
-        return
-    part = personal[len(b',"personal":'):-1]
-    if named is None or list(line.data)[-1] != "personal":
-        raise Broken("it has a personal part that its data does not name")
-    erased = ERASED.fullmatch(part)
-    if erased:
-        line.erased = erased.group(1).decode()
-    elif sha256(part).hex() != named:
+def check_personal(part, named, last):
+    """The time at which the personal part was erased, or None."""
+    if not part and named is None:
+        return None
+    if not part or named is None or last != ["personal"]:
+        raise Broken("it has a personal part that its data does not name, or names one that is not there")
+    erased = re.fullmatch(rb'\{"erased":"' + TIME + rb'"\}', part)
+    if not erased and sha256(part).hex() != named:
         raise Broken("its personal part is not that whose hash its data has")
-
+    return erased.group(1).decode() if erased else None
 
 class Journal:
-    """All good lines of a directory, and how they end."""
+    """The good lines, and what ended them: bad is a problem (newer, damaged or torn), or None."""
 
     def __init__(self, folder, format_bytes):
-        self.lines, self.bad, self.torn, self.newer, self.gap = [], None, False, None, None
-        self.files = sorted(os.listdir(os.path.join(folder, "journal")))
-        before = hashlib.sha256(format_bytes).hexdigest().encode()
+        path = os.path.join(folder, "journal")
+        self.files = sorted(name for name in (os.listdir(path) if os.path.isdir(path) else [])
+                            if not name.endswith(".tmp"))
+        self.lines, self.bad, self.before = [], None, hashlib.sha256(format_bytes).hexdigest().encode()
         for index, name in enumerate(self.files):
-            expected = len(self.lines) + 1
-            if int(name[:12]) != expected:
-                self.gap = problem("damaged", "the file begins with line %d by its name, and line %d is missing"
-                                   % (int(name[:12]), expected), "journal/" + name, 1, 0, expected)
+            seq = len(self.lines) + 1
+            if name != "%012d.jsonl" % seq:
+                self.bad = problem("damaged", "the file does not begin with line %d, which is due" % seq,
+                                   "journal/" + name, 1, 0, seq)
+            else:
+                self.read(read_file(folder, "journal", name), "journal/" + name, self.files[index + 1:])
+            if self.bad:
                 return
-            data = read_file(os.path.join(folder, "journal", name))
-            offset, number = 0, 1
-            while offset < len(data):
-                end = data.find(b"\n", offset)
-                place = ("journal/" + name, number, offset)
-                try:
-                    if end < 0:
-                        raise Broken("it has no end")
-                    last = self.lines[-1] if self.lines else None
-                    line = read_line(data[offset:end], before, last)
-                except Newer as error:
-                    self.newer = problem("newer", "line %d (%s) was written by a newer version: %s"
-                                         % (len(self.lines) + 1, "journal/" + name, error), *place)
-                    return
-                except Broken as error:
-                    seq = len(self.lines) + 1
-                    proof = self.proof(data[offset:], seq, index)
-                    self.torn = not proof
-                    text = "line %d is not good: %s" % (seq, error)
-                    text += "; %s" % proof if proof else "; nothing shows that it ever was on the disk"
-                    self.bad = problem("damaged" if proof else "torn", text, *place, seq)
-                    return
+
+    def read(self, data, file, later_files):
+        offset, number = 0, 1
+        while offset < len(data) and not self.bad:
+            end, place, seq = data.find(b"\n", offset), (file, number, offset), len(self.lines) + 1
+            try:
+                if end < 0:
+                    raise Broken("it has no newline at its end")
+                line = read_line(data[offset:end], self.before, self.lines[-1] if self.lines else None)
+            except Newer as error:
+                self.bad = problem("newer", "line %d was written by a newer version: %s" % (seq, error), file)
+            except Broken as error:
+                self.bad = problem("torn", "line %d is not good: %s" % (seq, error), *place, seq)
+                self.shown_by("a later file shows" if later_files else self.line_behind(data[offset:], seq))
+            else:
                 line.place = place
                 self.lines.append(line)
-                before, offset, number = line.hash, end + 1, number + 1
+                self.before, offset, number = line.hash, end + 1, number + 1
 
-    def proof(self, rest, seq, index):
-        """What in the journal shows that the line seq was on the disk, or ''."""
-        if index + 1 < len(self.files):
-            return "the file %s comes after it" % self.files[index + 1]
-        raws = rest.split(b"\n")[:-1]
-        for first, second in zip(raws, raws[1:]):
-            head = HEAD.match(second)
-            if head and hash_follows(second, first[9:73]) and int(head.group(3)) >= seq:
-                return "line %s behind it was written when it was on the disk" % head.group(2).decode()
+    def shown_by(self, shown):
+        """What shows that the end was on the disk makes damage of it."""
+        if shown and self.bad["kind"] == "torn":
+            self.bad.update(kind="damaged", text="%s; %s that it was on the disk" % (self.bad["text"], shown))
+
+    def line_behind(self, rest, seq):
+        """A line behind, in its form, that was written when line seq was on the disk; in words, or ''."""
+        for raw in rest.split(b"\n")[1:-1]:
+            head = HEAD.match(raw)
+            try:
+                if head and int(head.group(3)) >= seq and len(json.loads(raw.decode("utf-8"))) in (6, 7):
+                    return "line %s behind it shows" % head.group(2).decode()
+            except ValueError:
+                continue
         return ""
 
-
-def problem(kind, text, file="", line=0, byte=0, seq=0):
-    return {"kind": kind, "file": file, "line": line, "byte": byte, "seq": seq, "text": text}
-
-
 def gone_parts(lines):
-    """The lines whose personal part is gone and that no later line names: journal.md, Erasures."""
-    named = {}
+    """The lines whose personal part is gone, and of which no later line says that it was erased then."""
+    named = set()
     for line in lines:
         if line.type == "personal.erased":
-            for seq in line.data.get("lines") or []:
-                named.setdefault(seq, set()).add((line.time, line.seq))
+            named.update((seq, nanoseconds(line.time)) for seq in line.data.get("lines") or []
+                    if seq < line.seq)
         if line.type == "repaired":
-            for seq, time in (line.data.get("erased") or {}).items():
-                named.setdefault(int(seq), set()).add((time, line.seq))
-    return [line for line in lines if line.erased
-            and not any(nanoseconds(time) == nanoseconds(line.erased) and by > line.seq
-                        for time, by in named.get(line.seq, ()))]
+            named.update((int(seq), nanoseconds(time)) for seq,
+                    time in (line.data.get("erased") or {}).items())
+    return [line for line in lines if line.erased and (line.seq, nanoseconds(line.erased)) not in named]
 
+# ==== The tree: journal.md, The tree (RFC 6962) =====================================================
 
-# ---------------------------------------------------------------------------------------------------------
-# The tree: journal.md, The tree (RFC 6962)
-# ---------------------------------------------------------------------------------------------------------
+def node(left, right):
+    return sha256(b"\1" + left + right)
 
 class Tree:
     def __init__(self, leaves):
-        self.levels = [leaves]  # level k has the roots of whole 2**k leaves
+        self.levels = [leaves]  # level k has the roots of each whole 2**k leaves
         while len(self.levels[-1]) > 1:
             below = self.levels[-1]
-            self.levels.append([sha256(b"\1" + below[i] + below[i + 1]) for i in range(0, len(below) - 1, 2)])
+            self.levels.append([node(below[i], below[i + 1]) for i in range(0, len(below) - 1, 2)])
 
     def root(self, size):
         parts, start = [], 0
-        for level in reversed(range(len(self.levels))):
+        for level in range(len(self.levels) - 1, -1, -1):
             if size - start >= 1 << level:
                 parts.append(self.levels[level][start >> level])
                 start += 1 << level
         result = parts.pop() if parts else sha256(b"")
         while parts:
-            result = sha256(b"\1" + parts.pop() + result)
+            result = node(parts.pop(), result)
         return result
 
+def roots(old, new, proof, old_root):
+    """The roots of the trees of old and new leaves, as a consistency proof of RFC 6962 gives them. It is
+    taken from its end; old_root is that of the whole old tree, or None within a part."""
+    if old == new:
+        return (old_root, old_root) if old_root else (proof[-1], proof.pop())
+    half = 1 << (new - 1).bit_length() - 1
+    side = proof.pop()
+    if old <= half:
+        one, two = roots(old, half, proof, old_root)
+        return one, node(two, side)
+    one, two = roots(old - half, new - half, proof, None)
+    return node(side, one), node(side, two)
 
-def check_tree_files(folder, tree, covered):
-    """The first hash in tree/ that is not right, as (file, offset), of those that a note covers."""
-    for name in sorted(os.listdir(os.path.join(folder, "tree"))) if os.path.isdir(folder + "/tree") else []:
-        if not re.fullmatch(r"\d\d", name):
-            continue
-        level, data = int(name), read_file(os.path.join(folder, "tree", name)) or b""
-        right = tree.levels[level] if level < len(tree.levels) else []
-        for number in range(min(len(data) // 32, covered >> level)):
-            if data[32 * number:32 * number + 32] != right[number]:
-                return "tree/" + name, 32 * number, number << level
-    return None
-
-
-def consistent(old_size, old_root, new_size, new_root, proof):
-    """Whether the tree of new_size leaves extends that of old_size: RFC 9162, 2.1.4.2."""
-    if old_size == new_size:
-        return old_root == new_root and not proof
-    if not 0 < old_size < new_size:
+def consistent(old, old_root, new, new_root, proof):
+    try:
+        return 0 < old <= new and roots(old, new, proof, old_root) == (old_root, new_root) and not proof
+    except IndexError:
         return False
-    if old_size & (old_size - 1) == 0:
-        proof = [old_root] + proof
-    node, last = old_size - 1, new_size - 1
-    while node & 1:
-        node, last = node >> 1, last >> 1
-    if not proof:
-        return False
-    old = new = proof[0]
-    for part in proof[1:]:
-        if last == 0:
-            return False
-        if node & 1 or node == last:
-            old, new = sha256(b"\1" + part + old), sha256(b"\1" + part + new)
-            while node and not node & 1:
-                node, last = node >> 1, last >> 1
-        else:
-            new = sha256(b"\1" + new + part)
-        node, last = node >> 1, last >> 1
-    return last == 0 and old == old_root and new == new_root
 
+# ==== Notes: journal.md, Notes (C2SP signed notes, cosignature/v1) ==================================
 
-# ---------------------------------------------------------------------------------------------------------
-# Notes: journal.md, Notes
-# ---------------------------------------------------------------------------------------------------------
+DIRECTORY, WITNESS = 1, 4  # the types of keys
+NOTE = re.compile(rb"([^\n]+\n[1-9]\d*\n[^\n]+\n[^\n]+\n)\n((?:\xe2\x80\x94 [^\n]+\n){1,17})")
 
 def key_id(name, kind, key):
     return sha256(name.encode() + b"\n" + bytes([kind]) + key)[:4]
 
-
 def verifier_key(text, kind):
-    """(name, id, key) of NAME+ID+BASE64."""
+    """(name, key) of NAME+ID+BASE64."""
     parts = text.strip().split("+", 2)
     data = unbase64(parts[2]) if len(parts) == 3 else b""
     if len(data) != 33 or data[0] != kind or key_id(parts[0], kind, data[1:]).hex() != parts[1]:
         raise Broken("%s is no verifier key of type %d" % (text.strip()[:120], kind))
-    return parts[0], key_id(parts[0], kind, data[1:]), data[1:]
-
+    return parts[0], data[1:]
 
 def verifier_text(name, key):
     return "%s+%s+%s" % (name, key_id(name, 1, key).hex(), base64.b64encode(b"\1" + key).decode())
 
-
 class Note:
-    def __init__(self, data, file):
-        self.data, self.file = data, file
-        body, empty, signed = data.partition(b"\n\n")
-        self.text = body + b"\n"
+    def __init__(self, match, file):
+        self.file, self.text = file, match.group(1)
         try:
-            rows = body.decode("utf-8").split("\n")
-            signers = signed.decode("utf-8").split("\n")
+            self.origin, lines, third, fourth = self.text.decode("utf-8").split("\n")[:4]
+            signatures = match.group(2).decode("utf-8").split("\n")[:-1]
         except UnicodeDecodeError:
-            raise Broken("it is not in UTF-8")
-        if len(rows) != 4 or not empty or len(data) > 8192 or signers.pop() or not 1 <= len(signers) <= 17:
-            raise Broken("it does not have the form of a note")
-        if not re.fullmatch(r"[1-9]\d*", rows[1]) or not rows[0]:
-            raise Broken("it names no journal or no line")
-        self.origin, self.lines = rows[0], int(rows[1])
-        last = re.fullmatch(r"hash ([0-9a-f]{64}) time (\S+)", rows[3])
-        if last:
-            self.root, self.hash, self.time = unbase64(rows[2]), last.group(1), last.group(2)
-        else:  # of an earlier version
-            self.root, self.hash, self.time = None, rows[2], rows[3]
-        if not PATTERNS["hash"].fullmatch(self.hash) or not PATTERNS["time"].fullmatch(self.time):
-            raise Broken("it has no hash or no time")
-        self.signatures = []
-        for signer in signers:
-            parts = re.fullmatch("\u2014 ([^ +]+) ([A-Za-z0-9+/]+=*)", signer)
-            value = unbase64(parts.group(2)) if parts else b""
-            if len(value) < 5:
-                raise Broken("it has a line that is no signature")
-            self.signatures.append((parts.group(1), value[:4], value[4:]))
+            raise Broken("a note is not in UTF-8")
+        last = re.fullmatch(r"hash ([0-9a-f]{64}) time (\S+)", fourth)
+        self.lines, self.root = int(lines), unbase64(third) if last else None  # None: of an earlier version
+        self.hash, self.signatures = last.group(1) if last else third, []
+        for row in signatures:
+            parts = row.split(" ")
+            value = unbase64(parts[2]) if len(parts) == 3 else b""
+            if len(value) < 5 or not re.fullmatch("[0-9a-f]{64}", self.hash) or len(match.group()) > 8192:
+                raise Broken("a note has not the form of one")
+            self.signatures.append((parts[1], value[:4], value[4:]))
 
-    def of(self, name, identity):
-        return [value for signer, key, value in self.signatures if (signer, key) == (name, identity)]
-
-    def signed_by(self, name, key):
-        """None: not by this key. Else whether each signature that counts for it is good."""
-        found = self.of(name, key_id(name, 1, key))
-        return all(is_signed(key, value, self.text) for value in found) if found else None
-
-    def cosigned_by(self, name, identity, key):
-        """The Unix second at which the witness signed it, or None. Raises Broken if the signature is bad."""
-        when = None
-        for value in self.of(name, identity):
-            second = int.from_bytes(value[:8], "big")
-            message = b"cosignature/v1\ntime %d\n" % second + self.text
-            if len(value) != 72 or not is_signed(key, value[8:], message):
-                raise Broken("the signature of the witness %s is bad" % name)
-            when = max(second, when or 0)
-        return when
-
+    def signed_by(self, name, key, kind=DIRECTORY):
+        """Whether the key has signed (of a witness: when). Raises Broken for a bad signature."""
+        signed = 0
+        for signer, identity, value in self.signatures:
+            if (signer, identity) == (name, key_id(name, kind, key)):
+                message, second = self.text, 1
+                if kind == WITNESS:
+                    second, value = int.from_bytes(value[:8], "big"), value[8:]
+                    message = b"cosignature/v1\ntime %d\n" % second + message
+                if not is_signed(key, value, message):
+                    raise Broken("the signature of %s on the note of line %d is bad" % (name, self.lines))
+                signed = max(signed, second)
+        return signed
 
 def notes_of(data, file, part_at_end=False):
-    """All notes of a file. A note ends before an empty line that comes after its signatures."""
-    notes, rows, start, position, empty = [], data.split(b"\n"), 0, 0, 0
-    for row in rows[:-1]:
-        position += len(row) + 1
-        if row:
-            continue
-        empty += 1
-        if empty == 2:
-            notes.append(Note(data[start:position - 1], file))
-            start, empty = position, 0
-    rest = data[start:]
-    if rest and not part_at_end:
-        notes.append(Note(rest, file))
+    """The notes of a file: one after the other, an empty line between."""
+    notes, start = [], 0
+    while start < len(data):
+        match = NOTE.match(data, start)
+        if not match and part_at_end and not NOTE.search(data, start):
+            break
+        if not match:
+            raise Broken("it has a note that is none, at byte %d" % start)
+        notes.append(Note(match, file))
+        start = match.end() + (data[match.end():match.end() + 1] == b"\n")
     return notes
 
-
-# ---------------------------------------------------------------------------------------------------------
-# THE RULES. Timetables, forms and prices: journal.md, A timetable, Forms and runs; rules.md, Prices
-# ---------------------------------------------------------------------------------------------------------
+# ==== Timetables, forms, prices: journal.md, A timetable; Forms and runs; rules.md, Prices ==========
 
 def percent(amount, share):
     return (amount * share + 5000) // 10000
 
-
 class Form:
-    """Everything that a ticket on a trip shows and refunds by."""
+    """What a ticket on a trip shows and refunds by. A call is (stop, how many calls there came before)."""
 
     def __init__(self, row):
-        self.row, self.trip, self.stops = row, row["trip"], row["stops"]
-        self.seats, self.company = row["bus"]["seats"], row["company"]
-        self.rules, self.discounts = row.get("rules") or [], row.get("discounts") or []
-        self.calls, seen = [], {}  # each call as (stop, how often it was called at before)
+        self.row, self.trip, self.stops, self.company = row, row["trip"], row["stops"], row["company"]
+        self.seats, self.rules = row["bus"]["seats"], row.get("rules") or []
+        self.discounts, self.calls = row.get("discounts") or [], []
         for stop in self.stops:
-            name = stop["stop"]["id"]
-            self.calls.append((name, seen.get(name, 0)))
-            seen[name] = seen.get(name, 0) + 1
-        self.place = {call: position for position, call in enumerate(self.calls)}
-
+            before = sum(name == stop["stop"]["id"] for name, _ in self.calls)
+            self.calls.append((stop["stop"]["id"], before))
+        self.position = {call: position for position, call in enumerate(self.calls)}
 
 class Timetable:
     def __init__(self, data):
-        self.rows, self.forms = {}, {}
+        self.tables, self.forms = {}, {}
         for text in data.decode("utf-8").split("\n")[:-1]:
             for name, row in json.loads(text).items():
-                self.rows.setdefault(name, []).append(row)
+                self.tables.setdefault(name, []).append(row)
         self.trips = {trip["id"]: trip for trip in self.table("Trips")}
-        self.fares = self.by_what_they_name("Fares")
-        self.withheld = self.by_what_they_name("Withheld")
+        self.fares, self.withheld = self.by_names("Fares"), self.by_names("Withheld")
 
     def table(self, name):
-        return self.rows.get(name, [])
+        return self.tables.get(name, [])
 
-    def by_what_they_name(self, table):
+    def by_names(self, table):
         index = {}
         for row in self.table(table):
             names = (row["company"], row["route"], row.get("from", ""), row.get("to", ""))
@@ -679,84 +542,71 @@ class Timetable:
         if trip not in self.trips:
             return False
         service = self.table("Services")[self.trips[trip]["service"]]
-        bit, bits = day - service["first"], service["bits"] or []
+        bits, bit = service["bits"] or [], day - service["first"]
         return 0 <= bit < 64 * len(bits) and bits[bit // 64] >> bit % 64 & 1 == 1
 
-    def pattern(self, trip):
-        return self.table("Patterns")[self.trips[trip]["pattern"]]
+    def route_of(self, trip):
+        """(number of the route, the route, the stops) of a trip."""
+        pattern = self.table("Patterns")[self.trips[trip]["pattern"]]
+        stops = [self.table("Stops")[number] for number in pattern["stops"]]
+        return pattern["route"], self.table("Routes")[pattern["route"]], stops
 
-    def route(self, trip):
-        return self.table("Routes")[self.pattern(trip)["route"]]
-
-    def stops(self, trip):
-        return [self.table("Stops")[number] for number in self.pattern(trip)["stops"]]
-
-    def form(self, name):
+    def form(self, trip):
         """The form that the timetable gives a trip, or None."""
-        if name in self.trips and name not in self.forms:
-            self.forms[name] = Form(self.make_form(self.trips[name]))
-        return self.forms.get(name)
+        if trip in self.trips and trip not in self.forms:
+            self.forms[trip] = Form(self.make_form(self.trips[trip]))
+        return self.forms.get(trip)
 
     def make_form(self, trip):
-        pattern, route = self.pattern(trip["id"]), dict(self.route(trip["id"]))
-        number, company = pattern["route"], route["company"]
-        times, shift = self.table("Times")[trip["times"]], trip.get("shift", 0)
-        stops = []
-        for i, stop in enumerate(self.stops(trip["id"])):
-            city = dict(self.table("Cities")[stop["city"]])
-            stop = dict(stop, city=0)
-            for row in (stop, city):
-                row.pop("names", None)
-            city.pop("area", None)
-            stops.append({"stop": stop, "city": city, "arr": times[2 * i] + shift,
-                          "dep": times[2 * i + 1] + shift})
+        number, route, stops = self.route_of(trip["id"])
+        company, route, times = route["company"], dict(route, company=0), self.table("Times")[trip["times"]]
+        calls = []
+        for i, stop in enumerate(stops):
+            stop, city = dict(stop, city=0), dict(self.table("Cities")[stop["city"]])
+            for row, name in ((stop, "names"), (city, "names"), (city, "area")):
+                row.pop(name, None)
+            arr, dep = (seconds + trip.get("shift", 0) for seconds in times[2 * i:2 * i + 2])
+            calls.append({"stop": stop, "city": city, "arr": arr, "dep": dep})
         route.pop("names", None)
-        route["company"] = 0
-        if not route.get("name"):
-            route["name"] = stops[0]["city"]["name"] + " \u2013 " + stops[-1]["city"]["name"]
+        route["name"] = route.get("name") or "%s \u2013 %s" % (calls[0]["city"]["name"],
+                calls[-1]["city"]["name"])
         bus = {"id": "", "company": 0, "seats": 49}
         if trip["bus"] >= 0:
             bus = dict(self.table("Buses")[trip["bus"]], company=0)
-        rules = [rule for rule in self.table("RefundRules") if rule["route"] == number]
-        rules = rules or [rule for rule in self.table("RefundRules")
-                          if rule["route"] == -1 and rule["company"] == company]
-        rules = sorted(rules, key=lambda rule: -rule["hours"])
-        form = {"trip": trip["id"], "company": self.table("Companies")[company], "route": route, "bus": bus,
-                "stops": stops, "rules": [dict(rule, company=0, route=0) for rule in rules],
-                "discounts": [dict(row, route=0) for row in self.table("Discounts") if row["route"] == number]}
-        form.update({name: trip[name] for name in ("name", "phones") if trip.get(name)})
-        return {name: value for name, value in form.items() if value != []}
+        rules = [row for row in self.table("RefundRules") if row["route"] == number] or \
+            [row for row in self.table("RefundRules") if (row["company"], row["route"]) == (company, -1)]
+        rules = [dict(row, company=0, route=0) for row in sorted(rules, key=lambda row: -row["hours"])]
+        discounts = [dict(row, route=0) for row in self.table("Discounts") if row["route"] == number]
+        form = {"trip": trip["id"], "name": trip.get("name"), "phones": trip.get("phones"),
+                "company": self.table("Companies")[company], "route": route, "bus": bus, "stops": calls,
+                "rules": rules, "discounts": discounts}
+        return {name: value for name, value in form.items() if value}
 
     def day_starts(self, trip, day):
-        """Noon in the zone of the trip's company, less 12 hours; None without a list of time zones."""
-        zone = self.table("Companies")[self.route(trip)["company"]]["zone"]
+        """Noon of the day in the zone of the trip's company, less 12 hours; None without a list of zones."""
         try:
-            noon = datetime.utcfromtimestamp(day * 86400 + 43200).replace(tzinfo=ZoneInfo(zone))
-            return int(noon.timestamp()) - 43200
+            zone = ZoneInfo(self.table("Companies")[self.route_of(trip)[1]["company"]]["zone"])
         except Exception:
             return None
+        noon = datetime(1970, 1, 1, 12, tzinfo=zone) + timedelta(days=day)
+        return int(noon.timestamp()) - 43200
 
     def prices(self, trip, start, end):
-        """By currency, what a ride costs one passenger without a discount."""
-        stops = self.stops(trip)[start:end + 1]
-        zones = (stops[0].get("fareZone", ""), stops[-1].get("fareZone", ""))
-        number = self.pattern(trip)["route"]
-        ride = (self.route(trip)["company"], number) + zones
-        best, least, withheld = {}, {}, False
-        for mask in range(15, -1, -1):
-            names = tuple(ride[i] if mask >> i & 1 else (-1, -1, "", "")[i] for i in range(4))
-            count = sum(1 for name in names if name not in (-1, ""))
-            if count < bin(mask).count("1"):
-                continue  # the stop has no zone: the same names come again with another mask
-            for row in self.withheld.get(names, []):
-                withheld = True
-                currency = row.get("currency", "")
-                least[currency] = max(least.get(currency, 0), count)
-            for row in self.fares.get(names, []):
+        """What a ride costs one passenger, by currency, without a discount."""
+        number, route, stops = self.route_of(trip)
+        stops = stops[start:end + 1]
+        ride = (route["company"], number, stops[0].get("fareZone", ""), stops[-1].get("fareZone", ""))
+        fares, withheld = [], []  # (how much it names, the row)
+        for names in set(itertools.product(*zip(ride, (-1, -1, "", "")))):
+            count = sum(name not in (-1, "") for name in names)
+            fares += [(count, row) for row in self.fares.get(names, [])]
+            withheld += [(count, row.get("currency", "")) for row in self.withheld.get(names, [])]
+        best = {}
+        for count, row in fares:
+            if all(count >= least for least, currency in withheld if currency in ("", row["currency"])):
                 offer = (-count, row["amount"])
                 best[row["currency"]] = min(best.get(row["currency"], offer), offer)
-        prices = {currency: amount for currency, (count, amount) in best.items()
-                  if -count >= max(least.get(currency, 0), least.get("", 0))}
+        prices = {currency: amount for currency, (_, amount) in best.items()}
         if not prices and not withheld and self.table("FarePerKm"):
             row = self.table("FarePerKm")[0]
             price = math.floor(kilometres(stops) * row["micros"] / 10000 + 0.5)
@@ -764,34 +614,29 @@ class Timetable:
         return prices
 
     def discount(self, trip, day):
-        """The position of the discount in force among those of the trip's form, or -1; and its percent."""
-        best, share = -1, 0
-        for position, row in enumerate(self.form(trip).discounts):
-            if row["first"] <= day <= row["last"] and (best < 0 or row["percent"] > share):
-                best, share = position, row["percent"]
-        return best, share
-
+        """(its position among those of the trip's form, or -1; its percent) of the discount in force."""
+        rows = enumerate(self.form(trip).discounts)
+        valid = [(row["percent"], -position) for position, row in rows if row["first"] <= day <= row["last"]]
+        return (-max(valid)[1], max(valid)[0]) if valid else (-1, 0)
 
 def kilometres(stops):
     total = 0.0
     for one, two in zip(stops, stops[1:]):
         lat1, lat2 = math.radians(one["lat"]), math.radians(two["lat"])
-        across = math.radians(two["lon"]) - math.radians(one["lon"])
-        h = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin(across / 2) ** 2
+        lon = math.radians(two["lon"] - one["lon"])
+        h = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin(lon / 2) ** 2
         total += 2 * 6371 * math.asin(math.sqrt(min(1, h)))
     return total
 
-
-# ---------------------------------------------------------------------------------------------------------
-# Rides: rules.md, Seats
-# ---------------------------------------------------------------------------------------------------------
+# ==== Rides and runs: rules.md, Seats; journal.md, Forms and runs ===================================
 
 def ride_in(start, end, form, other):
     """The ride from start to end in a form, as a ride in another form."""
     if form.calls == other.calls:
         return start, end
-    start = next((other.place[call] for call in reversed(form.calls[:start + 1]) if call in other.place), 0)
-    end = next((other.place[call] for call in form.calls[end:] if call in other.place), len(other.calls) - 1)
+    known = other.position
+    start = next((known[call] for call in reversed(form.calls[:start + 1]) if call in known), 0)
+    end = next((known[call] for call in form.calls[end:] if call in known), len(other.calls) - 1)
     if start > end:
         start, end = end, start
     if start == end:
@@ -799,21 +644,43 @@ def ride_in(start, end, form, other):
         end = start + 1
     return start, end
 
-
-def overlap_in(form, ride, other):
-    """Whether two rides, each (form, start, end), overlap in a form."""
-    a, b = ride_in(ride[1], ride[2], ride[0], form), ride_in(other[1], other[2], other[0], form)
+def overlap_in(form, one, two):
+    """Whether the rides of two legs overlap in a form."""
+    a, b = ride_in(one.start, one.end, one.run.form, form), ride_in(two.start, two.end, two.run.form, form)
     return a[0] < b[1] and b[0] < a[1]
 
+class Run:
+    def __init__(self, form_id, form, day, start, offsets):
+        self.form_id, self.form, self.day, self.start, self.offsets = form_id, form, day, start, offsets or []
+        if len(self.offsets) != len(form.stops):
+            raise NotThere("a run has another number of offsets than stops")
+        self.name = (form.trip, day)
+        packed = form_id.encode() + b"\0" + struct.pack(">iq", day, start)
+        packed += b"".join(struct.pack(">i", offset) for offset in self.offsets)
+        self.id = short_id(packed)
 
-# ---------------------------------------------------------------------------------------------------------
-# What is remembered, and each line against it: rules.md
-# ---------------------------------------------------------------------------------------------------------
+class Leg:
+    def __init__(self, run, start, end, amount, seat=0):
+        self.run, self.start, self.end, self.amount, self.seat = run, start, end, amount, seat
 
-PHASES = {"pay": ("Unpaid", "Uncompleted", "Booked"), "book": ("Unpaid", "Uncompleted"),
-          "cancel": ("Unpaid", "Uncompleted", "Booked", "Paid")}
+    def departure(self):
+        return 1000 * (self.run.start + self.run.form.stops[self.start]["dep"])
+
+    def arrival(self):
+        return 1000 * (self.run.start + self.run.form.stops[self.end]["arr"])
+
+    def local_day(self):
+        return (self.departure() // 1000 + self.run.offsets[self.start]) // 86400
+
+# ==== What is remembered, and each line against it: rules.md ========================================
+
 LIVING = ("Unpaid", "Booked", "Paid")
+ALLOWED = {"pay": ("Unpaid", "Uncompleted", "Booked"), "book": ("Unpaid", "Uncompleted"),
+           "cancel": ("Unpaid", "Uncompleted", "Booked", "Paid")}
 
+class Booking:
+    def __init__(self, id, partner, number):
+        self.id, self.partner, self.number, self.tickets = id, partner, number, []
 
 class Ticket:
     def __init__(self, id, booking, created, legs, currency):
@@ -822,10 +689,9 @@ class Ticket:
         self.noted, self.late, self.refund = False, 0, 0
 
     def at(self, now):
-        """Its phase at an instant: time makes Uncompleted of Unpaid."""
-        if self.phase == "Unpaid" and not self.pending and now >= self.created + WINDOW:
-            return "Uncompleted"
-        return self.phase
+        """Its phase at an instant: time alone makes Uncompleted of Unpaid."""
+        lapsed = self.phase == "Unpaid" and not self.pending and now >= self.created + WINDOW
+        return "Uncompleted" if lapsed else self.phase
 
     def lives(self, now):
         return self.at(now) in LIVING
@@ -833,464 +699,419 @@ class Ticket:
     def price(self):
         return sum(leg.amount for leg in self.legs)
 
-    def source(self):
-        return self.legs[0].run.form.company["source"]
-
-    def departure(self):
-        return self.legs[0].departure()
-
-
-class Leg:
-    def __init__(self, run, start, end, seat, amount):
-        self.run, self.start, self.end, self.seat, self.amount = run, start, end, seat, amount
-
-    def departure(self):
-        return 1000 * (self.run.start + self.run.form.stops[self.start]["dep"])
-
-    def arrival(self):
-        return 1000 * (self.run.start + self.run.form.stops[self.end]["arr"])
-
-    def ride(self):
-        return self.run.form, self.start, self.end
-
-
-class Booking:
-    def __init__(self, id, partner, number):
-        self.id, self.partner, self.number, self.tickets = id, partner, number, []
-
-
-class Run:
-    def __init__(self, form_id, form, day, start, offsets):
-        self.form_id, self.form, self.day, self.start, self.offsets = form_id, form, day, start, offsets
-        self.name = (form.trip, day)
-        packed = form_id.encode() + b"\0" + struct.pack(">iq", day, start)
-        packed += b"".join(struct.pack(">i", offset) for offset in offsets)
-        self.id = base64.urlsafe_b64encode(sha256(packed)[:12]).decode()
-
+    def paid(self):
+        """What was paid for it: also where it was paid before it was cancelled or refunded."""
+        phase = self.before if self.phase in ("Canceled", "Refunded") else self.phase
+        return self.price() if phase == "Paid" else 0
 
 class Books:
     def __init__(self, timetable_of):
-        self.timetable_of = timetable_of  # the function that reads a timetable of an import
-        self.partners, self.bookings, self.tickets, self.forms, self.runs = {}, {}, {}, {}, {}
-        self.reports, self.last, self.imports = set(), {}, []
-        self.on, self.sold, self.latest = {}, {}, {}  # by a run's name: tickets; whether sold; its last run
-        self.cancelled, self.shift = {}, {}  # by a run's name: tickets cancelled with it; seconds
-        self.format, self.made, self.answers, self.unjudged, self.not_applied = 1, 0, 0, 0, False
-        self.problems, self.seq, self.now = [], 0, 0
+        self.timetable_of = timetable_of  # gives the timetable of a line timetable.imported, or None
+        self.partners, self.bookings, self.tickets, self.forms, self.runs, self.last = {}, {}, {}, {}, {}, {}
+        self.users, self.sessions, self.reports, self.messages, self.imports = set(), {}, set(), set(), []
+        # By the name of a run: all its tickets; the run that came last; how many tickets were cancelled with
+        # it; its shift in seconds.
+        self.on, self.latest, self.cancelled, self.shift = {}, {}, {}, {}
+        self.format, self.made, self.answers, self.unjudged, self.all_applied = 1, 0, 0, 0, True
+        self.problems, self.faults, self.now = [], [], 0
 
     def read(self, line):
-        self.faults, self.seq, self.now, self.line = [], line.seq, line.now, line
-        method = getattr(self, "on_" + re.sub(r"\W", "_", line.type), None)
+        self.line, self.seq, self.faults = line, line.seq, []
+        self.now, self.last_now = line.now, self.now
+        method = getattr(self, "on_" + line.type.replace(".", "_"), None)
         try:
             if line.lacks:
                 raise NotThere("it lacks the member %s" % line.lacks[0])
             if method:
                 method(line.data)
-        except NotThere as error:
-            self.faults, self.not_applied = [str(error)], True
+            else:
+                self.on_other(line.type, line.data)
+            if line.type in CHANGES_BOOKINGS:
+                rows = [line.data] + (line.data.get("tickets") or [])
+                sends = [send for row in rows for send in row.get("sends") or []]
+                self.messages.update("%d-%d" % (line.seq, number + 1) for number in range(len(sends)))
+            else:
+                self.expect("before" not in line.data, "it has before, and changes no booking")
+        except (NotThere, KeyError, TypeError, ValueError, AttributeError, struct.error) as error:
+            self.faults, self.all_applied = [str(error) or "a value is not of its kind"], False
+        self.tell()
+
+    def tell(self):
         if self.faults:
-            text = "%s: %s" % (line.type, "; ".join(self.faults))
-            self.problems.append(problem("books", text, *line.place, line.seq))
+            text = "%s: %s" % (self.line.type, "; ".join(self.faults))
+            self.problems.append(problem("books", text, *self.line.place, self.seq))
 
     def expect(self, holds, text, *values):
         if not holds:
             self.faults.append(text % values)
 
-    # What is there
+    # -- rules.md, What is there
 
     def there(self, known, id, what):
         if id not in known:
             raise NotThere("there is no %s %s" % (what, id))
-        return known[id]
+        return known[id] if isinstance(known, dict) else id
 
     def ticket(self, booking, id):
-        ticket = self.there(self.bookings, booking, "booking") and self.there(self.tickets, id, "ticket")
-        if ticket.booking.id != booking:
-            raise NotThere("the ticket %s is not in the booking %s" % (id, booking))
-        return ticket
+        if self.there(self.tickets, id, "ticket").booking is not self.there(self.bookings, booking,
+                "booking"):
+            raise NotThere("ticket %s is not in booking %s" % (id, booking))
+        return self.tickets[id]
 
-    def check_before(self, data, bookings, several=False):
-        """journal.md, Members of several types."""
-        expected = {booking: self.last.get(booking, 0) for booking in bookings}
-        expected = expected if several else expected[bookings[0]]
-        if "before" in data or self.format >= 2:
-            stands = data.get("before")
-            self.expect(stands == expected, "before is %s, and the line before is %s", stands, expected)
-        for booking in bookings:
-            self.last[booking] = self.seq
+    def check_before(self, bookings, several=False):
+        """journal.md, Members of several types: before."""
+        right = {booking: self.last.get(booking, 0) for booking in bookings}
+        right = right if several else right[bookings[0]]
+        if "before" in self.line.data or self.format >= 2:
+            stands = self.line.data.get("before")
+            self.expect(stands == right, "before is %s, and the line before is %s", stands, right)
+        self.last.update({booking: self.seq for booking in bookings})
 
-    # Sales: rules.md, Sales; Prices; Seats
+    # -- rules.md, Sales
 
     def on_booking_created(self, data):
         forms, runs = self.new_forms(data), {}
         for row in data.get("runs") or []:
-            run = self.run_of(row, forms)
+            form = forms.get(row["form"]) or self.there(self.forms, row["form"], "form")
+            run = Run(row["form"], form, day_number(row["date"]), row["start"], row["offsets"])
             if run.id in self.runs or run.id in runs:
-                raise NotThere("the run %s is there already" % run.id)
+                raise NotThere("run %s is there already" % run.id)
             runs[run.id] = run
-        partner = self.there(self.partners, data["partner"], "partner")
+        sells = self.there(self.partners, data["partner"], "partner")
         legs, tickets = data["legs"] or [], data["tickets"] or []
-        if data["booking"] in self.bookings:
-            raise NotThere("the booking %s is there already" % data["booking"])
-        if len(legs) not in (1, 2) or not tickets:
-            raise NotThere("it has %d legs and %d tickets" % (len(legs), len(tickets)))
         ids = [ticket["id"] for ticket in tickets]
-        if len(set(ids)) < len(ids) or any(id in self.tickets for id in ids):
-            raise NotThere("a ticket is there already")
-        for leg in legs:
-            if leg["run"] not in runs:
-                self.there(self.runs, leg["run"], "run")
-        if any(len(ticket["seats"] or []) != len(legs) for ticket in tickets):
-            raise NotThere("a ticket has not a seat for each leg")
+        if data["booking"] in self.bookings or len(set(ids)) < len(ids) or any(id in self.tickets
+                for id in ids):
+            raise NotThere("booking %s, or a ticket of it, is there already" % data["booking"])
+        if len(legs) not in (1, 2) or not tickets or any(len(row["seats"] or []) != len(legs)
+                for row in tickets):
+            raise NotThere("it has %d legs and %d tickets, or another number of seats" % (len(legs),
+                    len(tickets)))
+        rides = []
+        for row in legs:
+            run = runs.get(row["run"]) or self.there(self.runs, row["run"], "run")
+            rides.append(Leg(run, row["from"], row["to"], row["amount"]))
+            if not 0 <= row["from"] < row["to"] < len(run.form.stops) or \
+                    not -1 <= row["discount"] < len(run.form.discounts):
+                raise NotThere(
+                    "no ride from %(from)d to %(to)d, or no discount %(discount)d, in its form" % row)
         self.forms.update(forms)
         self.runs.update(runs)
         self.latest.update({run.name: run for run in runs.values()})
-        whole = [Leg(self.runs[leg["run"]], leg["from"], leg["to"], 0, leg["amount"]) for leg in legs]
-        self.check_before(data, [data["booking"]])
-        if all(0 <= leg.start < leg.end < len(leg.run.form.stops) for leg in whole):
-            self.check_sale(data, partner, whole)
-        else:
-            self.expect(False, "a leg is no ride from one stop of its form to a later one")
+        self.check_before([data["booking"]])
+        self.check_sale(data, sells, rides)
         booking = self.make_booking(data["booking"], data["partner"])
         for row in tickets:
-            own = [Leg(leg.run, leg.start, leg.end, seat, leg.amount) for leg, seat in zip(whole, row["seats"])]
+            own = [Leg(leg.run, leg.start, leg.end, leg.amount, seat) for leg,
+                    seat in zip(rides, row["seats"])]
             ticket = Ticket(row["id"], booking, self.now, own, data["currency"])
             self.tickets[ticket.id] = ticket
             booking.tickets.append(ticket)
             for name in {leg.run.name for leg in own}:
                 self.on.setdefault(name, []).append(ticket)
-        for run in list(runs.values()) + [leg.run for leg in whole]:
-            self.sold[run.name] = True
         self.answers += "answer" in data.get("retry", {})
 
     def new_forms(self, data):
-        forms, text = {}, self.line.text.decode("utf-8")
-        if data.get("forms"):
-            position = text.index(',"forms":[') + len(',"forms":[')
+        """The forms of a sale by their ids, which are made of their bytes in the line."""
+        forms, text, end = {}, self.line.text.decode("utf-8"), 0
         for row in data.get("forms") or []:
-            end = json.JSONDecoder().raw_decode(text, position)[1]
-            id = base64.urlsafe_b64encode(sha256(text[position:end].encode())[:12]).decode()
+            start = end + 1 if end else text.index(',"forms":[') + len(',"forms":[')
+            end = json.JSONDecoder().raw_decode(text, start)[1]
+            id = short_id(text[start:end].encode())
             if id in self.forms or id in forms:
-                raise NotThere("the form %s is there already" % id)
-            forms[id], position = Form(row), end + 1
+                raise NotThere("form %s is there already" % id)
+            forms[id] = Form(row)
         return forms
-
-    def run_of(self, row, forms):
-        form = forms.get(row["form"]) or self.there(self.forms, row["form"], "form")
-        if len(row["offsets"] or []) != len(form.stops):
-            raise NotThere("a run has another number of offsets than stops")
-        return Run(row["form"], form, day_number(row["date"]), row["start"], row["offsets"])
 
     def make_booking(self, id, partner):
         self.made += 1
         self.bookings[id] = Booking(id, partner, self.made)
         return self.bookings[id]
 
-    def check_sale(self, data, partner, legs):
-        first = legs[0].departure()
-        self.expect(first > self.now, "the first leg left before the line was written")
-        for leg in legs:
+    def check_sale(self, data, sells, legs):
+        self.expect(legs[0].departure() > self.now, "the first leg had left")
+        for number, leg in enumerate(legs):
             slug = leg.run.form.company["slug"]
-            self.expect(not partner or slug in partner, "the partner does not sell the company %s", slug)
-            self.expect(leg.run.name not in self.cancelled, "the run %s on day %d is cancelled", *leg.run.name)
-        self.check_seats_sold(data["tickets"], legs)
-        if not self.imports:
-            self.expect(False, "there is no timetable in force")
-            return
-        timetable = self.timetable_of(self.imports[-1], self.seq)
-        if timetable is None:
+            self.expect(not sells or slug in sells, "the partner does not sell the company %s", slug)
+            self.expect(leg.run.name not in self.cancelled, "the run of leg %d is cancelled", number + 1)
+            seats, (free, loads) = [row["seats"][number] for row in data["tickets"]], self.room(leg,
+                    leg.run.form)
+            for seat in seats:
+                self.expect(seat in free, "seat %d of leg %d is not free", seat, number + 1)
+            self.expect(len(set(seats)) == len(seats), "two tickets have one seat on leg %d", number + 1)
+            self.expect(max(loads) + len(seats) <= leg.run.form.seats and len(free) >= len(seats),
+                        "the bus of leg %d has not so many seats left", number + 1)
+        self.expect(self.imports, "there is no timetable in force")
+        timetable = self.imports and self.timetable_of(self.imports[-1])
+        if self.imports and not timetable:
             self.unjudged += 1
-            return
-        if not all(timetable.runs_on(*leg.run.name) and leg.end < len(timetable.stops(leg.run.form.trip))
-                   for leg in legs):
-            self.expect(False, "a leg is no ride of the timetable in force")
+        if not timetable:
             return
         for leg, row in zip(legs, data["legs"]):
+            form = timetable.form(leg.run.form.trip)
+            if not timetable.runs_on(*leg.run.name) or leg.end >= len(form.stops):
+                self.expect(False, "trip %s has no such ride on that day, by the timetable in force",
+                        leg.run.form.trip)
+                return
             self.check_leg(timetable, leg, row["discount"])
         self.check_price(data["currency"], legs)
 
-    def check_seats_sold(self, tickets, legs):
-        for position, leg in enumerate(legs):
-            free, loads = self.room(leg.ride(), leg.run.name, leg.run.form)
-            seats = [ticket["seats"][position] for ticket in tickets]
-            for seat in seats:
-                self.expect(seat in free, "seat %d of leg %d is not free", seat, position + 1)
-            self.expect(len(set(seats)) == len(seats), "two tickets have one seat on leg %d", position + 1)
-            self.expect(max(loads) + len(seats) <= leg.run.form.seats and len(free) >= len(seats),
-                        "the bus of leg %d has not so many seats left", position + 1)
-
-    def room(self, ride, name, present, without=None):
-        """The seats that are free for a ride on a run, and how many living tickets are on each of its parts,
-        in the present form of the run."""
-        start, end = ride_in(ride[1], ride[2], ride[0], present)
-        free, loads = set(range(1, present.seats + 1)), [0] * (end - start)
-        for ticket in self.on.get(name, []):
-            if ticket is without or not ticket.lives(self.now):
-                continue
-            for leg in ticket.legs:
-                if leg.run.name != name:
-                    continue
-                if any(overlap_in(form, ride, leg.ride()) for form in (present, leg.run.form, ride[0])):
-                    free.discard(leg.seat)
-                theirs = ride_in(leg.start, leg.end, leg.run.form, present)
-                for part in range(max(start, theirs[0]), min(end, theirs[1])):
-                    loads[part - start] += 1
-        return free, loads
-
     def check_leg(self, timetable, leg, discount):
         run, trip = leg.run, leg.run.form.trip
-        if self.format >= 2:
-            self.expect(run.form.row == timetable.form(trip).row,
-                        "the form of the run is not that which the timetable in force gives the trip %s", trip)
+        self.expect(self.format < 2 or run.form.row == timetable.form(trip).row,
+                    "the form of the run is not that which the timetable in force gives trip %s", trip)
         starts = timetable.day_starts(trip, run.day)
-        away = run.start - self.shift.get(run.name, 0) - starts if starts is not None else 0
-        self.expect(abs(away) <= 3 * 3600, "the run starts %d s away from its service day", away)
-        right = timetable.discount(trip, self.local_day(leg))[0]
+        away = 0 if starts is None else run.start - self.shift.get(run.name, 0) - starts
+        self.expect(abs(away) <= 3 * 3600, "the run starts %d s from where its service day starts", away)
+        right = timetable.discount(trip, leg.local_day())[0]
         self.expect(discount == right, "the discount is %d, and %d is in force", discount, right)
 
-    def local_day(self, leg):
-        return (leg.departure() // 1000 + leg.run.offsets[leg.start]) // 86400
-
     def check_price(self, currency, legs):
-        """The price is of the timetable in force, or of one that was replaced less than 20 minutes before."""
-        amounts, replaced = [leg.amount for leg in legs], None
-        for entry in reversed(self.imports):
+        """By the timetable in force, or one that was replaced less than 20 minutes before."""
+        stands, first, replaced = [leg.amount for leg in legs], None, None
+        for line in reversed(self.imports):
             if replaced is not None and self.now - replaced >= WINDOW:
                 break
-            timetable, replaced = self.timetable_of(entry, self.seq), entry.now
-            right = timetable and [self.amount(timetable, currency, leg) for leg in legs]
-            if entry is self.imports[-1]:
-                in_force = right
-            if right == amounts:
+            timetable, replaced = self.timetable_of(line), line.now
+            if not timetable:
+                self.unjudged += 1
                 return
-        self.expect(False, "the legs cost %s %s, and by the timetable in force %s", amounts, currency, in_force)
+            right = [self.amount(timetable, currency, leg) for leg in legs]
+            if right == stands:
+                return
+            first = first or right
+        self.expect(False, "the legs cost %s %s, and by the timetable in force %s", stands, currency, first)
 
     def amount(self, timetable, currency, leg):
-        trip = leg.run.form.trip
-        if trip not in timetable.trips or leg.end >= len(timetable.stops(trip)):
-            return None
-        price = timetable.prices(trip, leg.start, leg.end).get(currency)
-        share = timetable.discount(trip, self.local_day(leg))[1]
-        return None if price is None else price - percent(price, share)
+        form = timetable.form(leg.run.form.trip)
+        price = timetable.prices(form.trip, leg.start, leg.end).get(currency) if form and \
+            leg.end < len(form.stops) else None
+        return price if price is None else price - percent(price,
+                timetable.discount(form.trip, leg.local_day())[1])
 
-    # Acts: rules.md, Acts
+    # -- rules.md, Seats
 
-    def on_ticket_asked(self, data):
-        ticket = self.ticket(data["booking"], data["ticket"])
-        self.check_seats_given(ticket, data)
-        self.expect(not ticket.pending, "the provider is asked already: %s", ticket.pending)
-        self.check_act(ticket, data["action"], data)
-        self.check_before(data, [data["booking"]])
-        ticket.pending = data["action"]
-        self.give_seats(ticket, data)
+    def room(self, ride, present, without=None):
+        """The seats that are free for a ride on its run, and how many living tickets are on each of its
+        parts, in the present form of the run."""
+        start, end = ride_in(ride.start, ride.end, ride.run.form, present)
+        free, loads = set(range(1, present.seats + 1)), [0] * (end - start)
+        for ticket, leg in self.living_legs(ride.run.name):
+            if ticket is without:
+                continue
+            if any(overlap_in(form, ride, leg) for form in (present, leg.run.form, ride.run.form)):
+                free.discard(leg.seat)
+            other = ride_in(leg.start, leg.end, leg.run.form, present)
+            for part in range(max(start, other[0]), min(end, other[1])):
+                loads[part - start] += 1
+        return free, loads
 
-    def on_ticket_refused(self, data):
-        ticket = self.ticket(data["booking"], data["ticket"])
-        self.expect(ticket.pending == data["action"], "%s is refused, and the provider was asked for %s",
-                    data["action"], ticket.pending)
-        self.check_before(data, [data["booking"]])
-        ticket.pending = None
-
-    def on_ticket_paid(self, data):
-        self.settle(data, "pay", "Paid")
-
-    def on_ticket_booked(self, data):
-        self.settle(data, "book", "Booked")
-
-    def settle(self, data, act, phase):
-        ticket = self.ticket(data["booking"], data["ticket"])
-        self.check_seats_given(ticket, data)
-        self.expect(ticket.pending in (None, act), "the provider was asked for %s", ticket.pending)
-        allowed = self.check_act(ticket, act, data)
-        self.check_before(data, [data["booking"]])
-        ticket.phase, ticket.pending, ticket.carrier = phase if allowed else "Unpaid", None, None
-        self.give_seats(ticket, data)
-
-    def check_seats_given(self, ticket, data):
-        if data.get("seats") is not None and len(data["seats"]) != len(ticket.legs):
-            raise NotThere("it has %d seats, and the ticket %d legs" % (len(data["seats"]), len(ticket.legs)))
-
-    def check_act(self, ticket, act, data):
-        phase, legs = ticket.at(self.now), ticket.legs
-        allowed = phase in PHASES.get(act, ())
-        self.expect(allowed, "%s is not allowed: ticket %s is %s", act, ticket.id, phase)
-        lapsed = phase == "Uncompleted"
-        self.expect(lapsed == bool(data.get("seats")), "ticket %s is %s, and the line gives it %s", ticket.id,
-                    phase, "seats" if data.get("seats") else "no seats")
-        if not ticket.pending and len(legs) == 2:
-            self.expect(legs[1].departure() >= legs[0].arrival(), "the second leg leaves before the first arrives")
-        if lapsed and data.get("seats"):
-            for leg, seat in zip(legs, data["seats"]):
-                self.expect(self.is_free_again(ticket, leg, seat), "seat %d is not free for ticket %s", seat,
-                            ticket.id)
-        return allowed
+    def living_legs(self, name):
+        """(ticket, leg) of each living ticket on a run."""
+        return [(ticket, leg) for ticket in self.on.get(name, []) if ticket.lives(self.now)
+                for leg in ticket.legs if leg.run.name == name]
 
     def is_free_again(self, ticket, leg, seat):
         name = leg.run.name
-        timetable = self.imports and self.timetable_of(self.imports[-1], self.seq)
-        if not timetable or name in self.cancelled or not timetable.runs_on(*name):
+        if not self.imports or name in self.cancelled:
             return False
-        present = timetable.form(name[0])
-        free, loads = self.room(leg.ride(), name, present, without=ticket)
-        return seat in free and max(loads) < present.seats
+        timetable = self.timetable_of(self.imports[-1])
+        if not timetable:
+            return True  # nobody can say
+        if not timetable.runs_on(*name):
+            return False
+        free, loads = self.room(leg, timetable.form(name[0]), without=ticket)
+        return seat in free and max(loads) < timetable.form(name[0]).seats
 
-    def give_seats(self, ticket, data):
-        for leg, seat in zip(ticket.legs, data.get("seats") or []):
+    # -- rules.md, Acts
+
+    def on_ticket_asked(self, data):
+        ticket = self.ticket(data["booking"], data["ticket"])
+        self.expect(not ticket.pending, "the provider was asked before: %s", ticket.pending)
+        self.check_act(ticket, data["action"], data)
+        ticket.pending = data["action"]
+
+    def on_ticket_refused(self, data):
+        ticket = self.ticket(data["booking"], data["ticket"])
+        self.expect(ticket.pending == data["action"], "the provider was asked for: %s", ticket.pending)
+        self.check_before([data["booking"]])
+        ticket.pending = None
+
+    def on_ticket_paid(self, data, act="pay", phase="Paid"):
+        ticket = self.ticket(data["booking"], data["ticket"])
+        self.expect(ticket.pending in (None, act), "the provider was asked for: %s", ticket.pending)
+        allowed = self.check_act(ticket, act, data)
+        ticket.phase, ticket.pending, ticket.carrier = phase if allowed else "Unpaid", None, None
+
+    def on_ticket_booked(self, data):
+        self.on_ticket_paid(data, "book", "Booked")
+
+    def check_act(self, ticket, act, data):
+        """What asked, paid and booked have in common; gives the ticket its seats."""
+        phase, legs, seats = ticket.at(self.now), ticket.legs, data.get("seats") or []
+        if seats and len(seats) != len(legs):
+            raise NotThere("it has %d seats, and the ticket %d legs" % (len(seats), len(legs)))
+        self.expect(phase in ALLOWED.get(act, ()), "%s is not allowed: ticket %s is %s", act, ticket.id,
+                phase)
+        self.expect((phase == "Uncompleted") == bool(seats),
+                "it gives the seats %s to ticket %s, which is %s", seats,
+                    ticket.id, phase)
+        if not ticket.pending and len(legs) == 2:
+            self.expect(legs[1].departure() >= legs[0].arrival(),
+                    "the second leg leaves before the first arrives")
+        for leg, seat in zip(legs, seats if self.imports else ()):
+            self.expect(self.is_free_again(ticket, leg, seat), "seat %d is not free for ticket %s", seat,
+                    ticket.id)
+        for leg, seat in zip(legs, seats):
             leg.seat = seat
+        self.check_before([data["booking"]])
+        return phase in ALLOWED.get(act, ())
 
     def on_tickets_canceled(self, data):
+        self.there(self.bookings, data["booking"], "booking")
         rows = data["tickets"] or []
         tickets = [self.ticket(data["booking"], row["id"]) for row in rows]
         self.expect(len(set(tickets)) == len(tickets), "a ticket is named twice")
         for ticket, row in zip(tickets, rows):
-            self.expect(not ticket.pending, "the provider is asked about ticket %s", ticket.id)
-            phase = ticket.at(self.now)
-            self.expect(phase in PHASES["cancel"], "ticket %s is %s", ticket.id, phase)
-            right = self.refund(ticket)
+            self.expect(not ticket.pending, "the provider was asked about ticket %s", ticket.id)
+            phase, right = ticket.at(self.now), self.refund(ticket)
+            self.expect(phase in ALLOWED["cancel"], "ticket %s is %s", ticket.id, phase)
             stands = (row["refunded"], row["refund"], row["grace"], row["terms"] or [])
-            self.expect(stands == right, "ticket %s: refunded, refund, grace, terms are %s, and follow as %s",
-                        ticket.id, stands, right)
-        self.there(self.bookings, data["booking"], "booking")
-        self.check_before(data, [data["booking"]])
+            self.expect(stands == right, "ticket %s has (refunded, refund, grace, terms) %s, and due is %s",
+                    ticket.id,
+                        stands, right)
+        self.check_before([data["booking"]])
         for ticket, row in zip(tickets, rows):
             self.cancel(ticket, row)
 
     def refund(self, ticket):
         """rules.md, Refunds: (refunded, refund, grace, terms)."""
-        if ticket.phase != "Paid" or ticket.source() != "Service":
+        if ticket.phase != "Paid" or ticket.legs[0].run.form.company["source"] != "Service":
             return False, 0, False, []
         if self.now - ticket.created < WINDOW:
             return True, ticket.price(), True, []
-        ahead, terms = ticket.departure() + ticket.late - self.now, []
+        ahead, terms = ticket.legs[0].departure() + ticket.late - self.now, []
         for leg in ticket.legs:
-            term = {"rule": "", "percent": 0, "refund": 0}
-            for rule in leg.run.form.rules:
-                if ahead >= rule["hours"] * 60 * MINUTE:
-                    term = {"rule": rule["id"], "percent": rule["percent"],
-                            "refund": percent(leg.amount, rule["percent"])}
-                    break
-            terms.append(term)
+            rule = next((rule for rule in leg.run.form.rules if ahead >= rule["hours"] * 60 * MINUTE),
+                        {"id": "", "percent": 0})
+            terms.append({"rule": rule["id"], "percent": rule["percent"],
+                          "refund": percent(leg.amount, rule["percent"])})
         return True, sum(term["refund"] for term in terms), False, terms
 
     def cancel(self, ticket, row):
         if ticket.phase not in ("Canceled", "Refunded"):
             ticket.before = ticket.phase
-        ticket.phase, ticket.refund = "Refunded" if row["refunded"] else "Canceled", row["refund"]
+        ticket.refund = row["refund"]
+        ticket.phase = "Refunded" if row["refunded"] else "Canceled"
 
     def on_tickets_uncompleted(self, data):
         self.there(self.bookings, data["booking"], "booking")
-        tickets = [self.ticket(data["booking"], row["id"]) for row in data["tickets"] or []]
-        over = nanoseconds(data["at"])
+        tickets, over = [self.ticket(data["booking"], row["id"]) for row in data["tickets"]
+                or []], nanoseconds(data["at"])
         for ticket in tickets:
-            self.expect(ticket.phase == "Unpaid", "ticket %s is %s", ticket.id, ticket.phase)
-            self.expect(not ticket.noted, "ticket %s was named before", ticket.id)
-            self.expect(over == (ticket.created + WINDOW) * 10**6, "the window of ticket %s is not over at %s",
-                        ticket.id, data["at"])
+            self.expect(ticket.phase == "Unpaid" and not ticket.noted, "ticket %s is %s, or was named before",
+                        ticket.id, ticket.phase)
+            self.expect(over == (ticket.created + WINDOW) * 10**6,
+                    "the window of %s was over at another time", ticket.id)
+        for ticket in tickets:
             ticket.noted = True
         self.expect(over <= self.now * 10**6, "%s is after the line", data["at"])
-        self.check_before(data, [data["booking"]])
+        self.check_before([data["booking"]])
 
     def on_ticket_carrier(self, data):
         ticket = self.ticket(data["booking"], data["ticket"])
         self.expect(ticket.lives(self.now), "ticket %s is %s", ticket.id, ticket.at(self.now))
-        self.check_before(data, [data["booking"]])
+        self.check_before([data["booking"]])
         ticket.carrier = data["status"]
 
     def on_ticket_moved(self, data):
-        ticket = self.ticket(data["from"], data["ticket"])
+        ticket, id = self.ticket(data["from"], data["ticket"]), data["booking"]
         source = ticket.booking
-        if data["new"] and data["booking"] in self.bookings:
-            raise NotThere("the booking %s is there already" % data["booking"])
-        if not data["new"]:
-            self.there(self.bookings, data["booking"], "booking")
-        self.expect(not ticket.pending, "the provider is asked about ticket %s", ticket.id)
-        self.expect(data["from"] != data["booking"], "it is moved to its own booking")
-        self.check_before(data, [data["from"], data["booking"]], several=True)
-        target = self.bookings.get(data["booking"]) or self.make_booking(data["booking"], source.partner)
-        self.expect(target.partner == source.partner, "the booking is of another partner")
+        if data["new"] and id in self.bookings:
+            raise NotThere("booking %s is there already" % id)
+        target = None if data["new"] else self.there(self.bookings, id, "booking")
+        self.expect(not ticket.pending, "the provider was asked about ticket %s", ticket.id)
+        self.expect(target is not source and (data["new"] or target.partner == source.partner),
+                    "booking %s is its own, or another partner's", id)
+        self.check_before([source.id, id], several=True)
+        target = target or self.make_booking(id, source.partner)
         source.tickets.remove(ticket)
-        if not source.tickets and source is not target:
-            del self.bookings[source.id]
         target.tickets.append(ticket)
         ticket.booking = target
+        if not source.tickets:
+            del self.bookings[source.id]
 
-    # Runs: rules.md, Runs
+    # -- rules.md, Runs
 
     def run_name(self, data):
         return data["run"]["trip"], day_number(data["run"]["date"])
 
     def tickets_of(self, name):
-        return sorted(self.on.get(name, []),
-                      key=lambda ticket: (ticket.booking.number, ticket.booking.tickets.index(ticket)))
+        return sorted(self.on.get(name, []), key=lambda one: (one.booking.number,
+                one.booking.tickets.index(one)))
 
     def on_run_cancelled(self, data):
         name, rows = self.run_name(data), data["tickets"] or []
-        named = [self.ticket(row["booking"], row["id"]) for row in rows]
-        right = []
+        named, right = [self.ticket(row["booking"], row["id"]) for row in rows], []
         for ticket in self.tickets_of(name):
             if ticket.lives(self.now) and not ticket.pending:
-                paid = ticket.phase == "Paid"
-                right.append((ticket.id, ticket.booking.id, ticket.booking.partner, paid,
-                              ticket.price() if paid else 0))
+                right.append((ticket.id, ticket.booking.id, ticket.booking.partner, ticket.phase == "Paid",
+                        ticket.paid()))
         stands = [(row["id"], row["booking"], row["partner"], row["refunded"], row["refund"]) for row in rows]
-        self.expect(stands == right, "its tickets (id, booking, partner, refunded, refund) are %s, and follow as %s",
+        self.expect(stands == right, "its tickets (id, booking, partner, refunded, refund) are %s, due: %s",
                     stands, right)
-        self.check_before(data, list(dict.fromkeys(row["booking"] for row in rows)), several=True)
+        self.check_before([row["booking"] for row in rows], several=True)
         for ticket, row in zip(named, rows):
-            self.cancel(ticket, row)
+            self.cancel(ticket, dict(row, refund=ticket.price() if row["refunded"] else 0))
         self.cancelled[name] = self.cancelled.get(name, 0) + len(rows)
 
     def on_run_moved(self, data):
-        name, rows = self.run_name(data), data["tickets"] or []
+        name, rows, moved = self.run_name(data), data["tickets"] or [], {}
         for row in rows:
             self.ticket(row["booking"], row["id"])
-        by, moved = data["minutes"] * 60 - self.shift.get(name, 0), {}
-        self.expect(-720 <= data["minutes"] <= 720, "it is moved by %d minutes", data["minutes"])
+        by = data["minutes"] * 60 - self.shift.get(name, 0)
+        self.expect(abs(data["minutes"]) <= 720, "it is moved by %d minutes", data["minutes"])
         for row in data["runs"] or []:
             run = self.there(self.runs, row["run"], "run")
-            if len(row["offsets"] or []) != len(run.form.stops):
-                raise NotThere("the run %s has another number of offsets than stops" % run.id)
             moved[run.id] = Run(run.form_id, run.form, run.day, row["start"], row["offsets"])
-            self.expect(run.name == name, "the run %s has another name", run.id)
             away = row["start"] - run.start
+            self.expect(run.name == name, "run %s has another name", run.id)
             self.expect(abs(away) <= 2 * 86400 if row.get("aligned") else away == by,
-                        "the run %s starts %d s later, and is moved by %d", run.id, away, by)
-            self.expect(all(abs(offset) <= 14 * 3600 for offset in row["offsets"]), "an offset is above 14 hours")
+                        "run %s starts %d s later, and is moved by %d s", run.id, away, by)
+            self.expect(all(abs(offset) <= 14 * 3600 for offset in row["offsets"]),
+                    "an offset is above 14 hours")
         tickets = self.tickets_of(name)
         on = {leg.run.id for ticket in tickets for leg in ticket.legs if leg.run.name == name}
-        self.expect(on <= set(moved), "tickets are on the runs %s, which it does not replace", on - set(moved))
+        self.expect(on <= set(moved), "tickets are on the runs %s, which it leaves out",
+                sorted(on - set(moved)))
         stands = [(row["id"], row["booking"], row["partner"]) for row in rows]
-        right = [(ticket.id, ticket.booking.id, ticket.booking.partner)
-                 for ticket in tickets if ticket.lives(self.now)]
-        self.expect(stands == right, "its tickets (id, booking, partner) are %s, and follow as %s", stands, right)
-        self.check_before(data, list(dict.fromkeys(ticket.booking.id for ticket in tickets)), several=True)
+        right = [(one.id, one.booking.id, one.booking.partner) for one in tickets if one.lives(self.now)]
+        self.expect(stands == right, "its tickets (id, booking, partner) are %s, and due are %s", stands,
+                right)
+        self.check_before([ticket.booking.id for ticket in tickets], several=True)
         self.shift[name] = data["minutes"] * 60
         for run in moved.values():
             self.runs[run.id] = self.latest[run.name] = run
         for ticket in tickets:
-            self.put_on(ticket, moved)
-
-    def put_on(self, ticket, moved):
-        latest = ticket.departure() + ticket.late
-        for leg in ticket.legs:
-            leg.run = moved.get(leg.run.id, leg.run)
-        ticket.late = max(0, latest - ticket.departure())
+            latest = ticket.legs[0].departure() + ticket.late
+            for leg in ticket.legs:
+                leg.run = moved.get(leg.run.id, leg.run)
+            ticket.late = max(0, latest - ticket.legs[0].departure())
 
     def on_run_restored(self, data):
         name = self.run_name(data)
         if name in self.cancelled:
-            self.expect(not self.cancelled[name], "%d tickets were cancelled with it", self.cancelled[name])
-            del self.cancelled[name]
+            self.expect(not self.cancelled.pop(name), "tickets were cancelled with it")
             return
-        self.expect(self.shift.get(name), "it was neither cancelled nor moved")
-        self.expect(not self.on.get(name), "tickets are on it")
-        self.shift.pop(name, None)
+        self.expect(self.shift.pop(name, 0) and not self.on.get(name),
+                "it was not moved, or tickets are on it")
 
     def on_manifest_read(self, data):
         right = sum(ticket.phase in ("Paid", "Booked") for ticket in self.on.get(self.run_name(data), []))
-        self.expect(data["passengers"] == right, "%d passengers are read, and it has %d", data["passengers"], right)
+        self.expect(data["passengers"] == right, "%d passengers were read, and it has %d",
+                data["passengers"], right)
 
-    # Lines that name what must be there
+    # -- other lines: only what they make, and what they name that must be there
 
     def on_format_raised(self, data):
         if data["to"] <= self.format:
@@ -1298,583 +1119,474 @@ class Books:
         self.format = data["to"]
 
     def on_timetable_imported(self, data):
-        self.line.format = self.format
         self.imports.append(self.line)
 
     def on_partner_key_added(self, data):
         self.partners.setdefault(data["partner"], data["companies"] or [])
 
-    def on_partner_revoked(self, data):
-        self.there(self.partners, data["partner"], "partner")
+    def on_clock_set(self, data):
+        back = self.last_now - self.now
+        self.expect(back <= 1000 or self.format < 2 or not self.bookings, "the clock is set back by %d ms", back)
 
-    on_partner_legacy_used = on_partner_revoked
+    def on_other(self, type, data):
+        if type == "user.added":
+            self.users.add(data["user"])
+        elif type == "report.ordered":
+            self.reports.add(data["report"])
+        elif type == "outbox.sent":
+            self.messages.difference_update(data["messages"] or [])
+        elif type == "world.forked":
+            self.messages.clear()
+        elif type in ("partner.revoked", "partner.legacy_used"):
+            self.there(self.partners, data["partner"], "partner")
+        elif type in ("report.completed", "report.downloaded"):
+            self.there(self.reports, data["report"], "report")
+        elif type in ("user.access_given", "user.removed") or type == "session.started" and "link" in data:
+            self.there(self.users, data["user"], "user")
+        elif type in ("session.refreshed", "session.ended"):
+            self.there(self.sessions, data["session"], "session")
+        elif type in ("outbox.parked", "outbox.retried"):
+            for message in data["messages"] or [] if type == "outbox.retried" else [data["message"]]:
+                self.there(self.messages, message, "message that waits")
+        elif type in ("personal.erased", "passengers.forgotten"):
+            for row in data.get("passengers") or []:
+                ticket = self.ticket(row["booking"], row["ticket"])
+                if ticket.booking.partner != row["partner"]:
+                    raise NotThere("ticket %s is not of partner %s" % (ticket.id, row["partner"]))
+            for id in data.get("reports") or []:
+                self.there(self.reports, id, "report")
+        if type == "session.started":
+            self.sessions[data["session"]] = data["user"]
+        if type == "session.ended":
+            del self.sessions[data["session"]]
+        if type == "user.removed":
+            self.users.remove(data["user"])
+            self.sessions = {id: user for id, user in self.sessions.items() if user != data["user"]}
 
-    def on_report_ordered(self, data):
-        self.reports.add(data["report"])
-
-    def on_report_completed(self, data):
-        self.there(dict.fromkeys(self.reports, True), data["report"], "report")
-
-    on_report_downloaded = on_report_completed
-
-    def on_personal_erased(self, data):
-        for row in data.get("passengers") or []:
-            self.ticket(row["booking"], row["ticket"])
-
-    on_passengers_forgotten = on_personal_erased
-
-    # The books: rules.md, The books
-
-    def present(self, name, timetable):
-        if timetable and timetable.runs_on(*name):
-            return timetable.form(name[0])
-        return self.latest[name].form
+    # -- rules.md, The books
 
     def figures(self, timetable):
-        now, status, money = self.now, {}, {}
-        names = {"Unpaid": "Processing", "Booked": "Confirmed", "Paid": "Confirmed", "Refunded": "Refund"}
+        now, status, money, left = self.now, {}, {}, set()
+        books = dict(NO_BOOKS, bookings=len(self.bookings), tickets=len(self.tickets), runs=len(self.on),
+                status=status,
+                     money=money, cancelled=len(self.cancelled), unjudged=self.unjudged, answers=self.answers)
+        books["moved"] = sum(1 for name, shift in self.shift.items() if shift and name not in self.cancelled)
+        shown = {"Unpaid": "Processing", "Booked": "Confirmed", "Paid": "Confirmed", "Refunded": "Refund"}
         for ticket in self.tickets.values():
             phase = ticket.at(now)
-            shown = ticket.carrier if phase in LIVING and ticket.carrier else names.get(phase, phase)
-            status[shown] = status.get(shown, 0) + 1
+            word = ticket.carrier if ticket.carrier and phase in LIVING else shown.get(phase, phase)
+            status[word] = status.get(word, 0) + 1
             sums = money.setdefault(ticket.currency, {"paid": 0, "refunded": 0})
-            if "Paid" in (ticket.phase, ticket.before if phase in ("Canceled", "Refunded") else None):
-                sums["paid"] += ticket.price()
-            if phase == "Refunded":
-                sums["refunded"] += ticket.refund
-        books = {"bookings": len(self.bookings), "tickets": len(self.tickets),
-                 "status": dict(sorted(status.items())), "runs": len(self.sold),
-                 "seats": 0, "sold": 0, "held": 0, "free": 0, "money": dict(sorted(money.items())),
-                 "cancelled": len(self.cancelled),
-                 "moved": sum(bool(shift) and name not in self.cancelled for name, shift in self.shift.items()),
-                 "left": 0, "over": 0, "shared": 0, "unjudged": self.unjudged, "answers": self.answers}
-        left = set()
-        for name in self.sold:
-            living = [ticket for ticket in self.on.get(name, []) if ticket.lives(now)]
-            legs = [(ticket, leg) for ticket in living for leg in ticket.legs if leg.run.name == name]
+            sums["paid"] += ticket.paid()
+            sums["refunded"] += ticket.refund if phase == "Refunded" else 0
+        for name in self.on:
+            in_timetable = timetable and timetable.runs_on(*name)
+            form = timetable.form(name[0]) if in_timetable else self.latest[name].form
+            legs = self.living_legs(name)
             held = {leg.seat for ticket, leg in legs}
             sold = {leg.seat for ticket, leg in legs if ticket.phase != "Unpaid"}
-            form = self.present(name, timetable)
             books["seats"] += form.seats
             books["sold"] += len(sold)
             books["held"] += len(held) - len(sold)
             books["free"] += max(0, form.seats - len(held))
-            if name in self.cancelled:
-                left.update(ticket.id for ticket in living if not ticket.pending)
-            legs = [leg for ticket, leg in legs
-                    if 1000 * (leg.run.start + leg.run.form.stops[-1]["arr"]) > now]
+            left.update(ticket for ticket, leg in legs if name in self.cancelled and not ticket.pending)
+            legs = [leg for _, leg in legs if 1000 * (leg.run.start + leg.run.form.stops[-1]["arr"]) > now]
             rides = [ride_in(leg.start, leg.end, leg.run.form, form) for leg in legs]
             books["over"] += any(sum(start <= part < end for start, end in rides) > form.seats
                                  for part in range(len(form.stops) - 1))
-            books["shared"] += sum(one.seat == two.seat and overlap_in(form, one.ride(), two.ride())
+            books["shared"] += sum(one.seat == two.seat and overlap_in(form, one, two)
                                    for i, one in enumerate(legs) for two in legs[:i])
-        books["left"] = len(left)
-        return books
+        return dict(books, left=len(left))
 
     def check_sums(self):
-        """What follows from the rules, and where it does not is a problem of the last line."""
+        """What follows from the rules: where it does not hold though each line did, the last is named."""
+        self.faults = []
         for ticket in self.tickets.values():
-            paid = ticket.price() if "Paid" in (ticket.phase, ticket.before) else 0
-            self.expect(0 <= ticket.refund <= paid, "ticket %s was paid %d, and gets back %d", ticket.id, paid,
-                        ticket.refund)
-            self.expect(ticket in ticket.booking.tickets, "ticket %s is not in its booking", ticket.id)
-        for name, tickets in self.on.items():
-            seats = {}
-            for ticket in tickets:
-                if ticket.lives(self.now):
-                    for leg in ticket.legs:
-                        if leg.run.name == name:
-                            seats.setdefault(leg.seat, []).append(leg)
-            for seat, legs in seats.items():
-                for i, one in enumerate(legs):
-                    for two in legs[:i]:
-                        self.expect(not any(overlap_in(leg.run.form, one.ride(), two.ride()) for leg in (one, two)),
-                                    "two tickets have seat %d of %s on one stretch", seat, name)
+            self.expect(0 <= ticket.refund <= ticket.paid() and ticket in ticket.booking.tickets,
+                        "ticket %s was paid %d, and gets back %d", ticket.id, ticket.paid(), ticket.refund)
+        for name in self.on:
+            legs = self.living_legs(name)
+            for i, (ticket, one) in enumerate(legs):
+                for other, two in legs[:i]:
+                    self.expect(ticket is other or one.seat != two.seat or not any(
+                        overlap_in(leg.run.form, one, two) for leg in (one, two)),
+                        "tickets %s and %s have seat %d on one stretch", other.id, ticket.id, one.seat)
+        self.tell()
 
+CHANGES_BOOKINGS = set(
+    "booking.created tickets.canceled tickets.uncompleted ticket.asked ticket.refused ticket.paid "
+    "ticket.booked ticket.carrier ticket.moved run.cancelled run.moved".split())
+NO_BOOKS = {"bookings": 0, "tickets": 0, "status": {}, "runs": 0, "seats": 0, "sold": 0, "held": 0, "free": 0,
+            "money": {}, "cancelled": 0, "moved": 0, "left": 0, "over": 0, "shared": 0, "unjudged": 0,
+            "answers": 0}
 
-# ---------------------------------------------------------------------------------------------------------
-# A directory: journal.md, Files; rules.md, The verdict, Remarks
-# ---------------------------------------------------------------------------------------------------------
+# ==== A directory: journal.md, Files; rules.md, The verdict; Remarks ================================
 
 VERDICTS = ("failed", "newer", "damaged", "forked", "books", "torn", "unsigned", "unwitnessed", "sound")
-NO_BOOKS = {"bookings": 0, "tickets": 0, "status": {}, "runs": 0, "seats": 0, "sold": 0, "held": 0, "free": 0,
-            "money": {}, "cancelled": 0, "moved": 0, "left": 0, "over": 0, "shared": 0, "unjudged": 0, "answers": 0}
-# The order in which damage is looked for, of which the first is told.
-ORDER_OF_DAMAGE = ("file", "format", "note", "checkpoint", "pub", "lost", "end", "gap", "key", "name", "gone",
-                   "tree", "snapshot", "timetable")
-
 
 class Audit:
     def __init__(self, folder, given):
-        self.folder, self.given = folder, given
-        self.problems, self.remarks, self.damage, self.timetables = [], [], [], {}
-        self.result = {"verdict": "failed", "origin": "", "key": "", "lines": 0, "files": 0, "snapshots": 0,
-                       "checkpoints": 0, "witnesses": [], "problems": self.problems, "remarks": self.remarks,
-                       "books": dict(NO_BOOKS)}
+        self.folder, self.given, self.problems, self.remarks, self.damage = folder, given, [], [], []
+        self.result = {"verdict": "", "origin": "", "key": "", "lines": 0, "files": 0, "snapshots": 0,
+                "checkpoints": 0,
+                       "witnesses": [], "problems": self.problems, "remarks": self.remarks, "books": NO_BOOKS}
         try:
             self.run()
-        except Failed as error:
+        except (Broken, OSError, ValueError, TypeError) as error:
             self.problems.append(problem("failed", str(error)))
-        if self.damage:
-            first = min(self.damage, key=lambda item: ORDER_OF_DAMAGE.index(item[0]))
-            self.problems.append(first[1])
+        self.problems += self.damage[:1]  # of damage the first is told
         self.problems.sort(key=lambda item: VERDICTS.index(item["kind"]))
         self.remarks.sort(key=lambda item: item["seq"])
         self.result["verdict"] = self.problems[0]["kind"] if self.problems else "sound"
 
-    def file(self, name):
-        return read_file(os.path.join(self.folder, name))
+    def file(self, *name):
+        return read_file(self.folder, *name)
 
-    def list(self, name):
-        path = os.path.join(self.folder, name)
+    def names_in(self, folder):
+        path = os.path.join(self.folder, folder)
         return sorted(os.listdir(path)) if os.path.isdir(path) else []
 
-    def damaged(self, what, text, *place):
-        self.damage.append((what, problem("damaged", text, *place)))
+    def damaged(self, text, *place):
+        self.damage.append(problem("damaged", text, *place))
 
     def remark(self, kind, seq, text):
         self.remarks.append({"kind": kind, "seq": seq, "text": text})
 
     def run(self):
-        if not os.path.isdir(self.folder):
-            raise Failed("%s is no directory" % self.folder)
-        files = self.list("journal")
-        self.result["files"] = len(files)
-        self.result["snapshots"] = len([name for name in self.list("snapshots") if name.endswith(".jsonl")])
-        for name in files:
-            if not re.fullmatch(r"\d{12}\.jsonl", name) or self.file("journal/" + name) is None:
-                self.damaged("file", "journal/%s is no file of a journal" % name, "journal/" + name)
+        if self.given.error or not os.path.isdir(self.folder):
+            raise Broken(self.given.error or "%s is no directory" % self.folder)
+        for name in self.names_in("journal"):
+            if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name) or self.file("journal", name) is None:
+                self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
         text = self.file("FORMAT")
         form = re.fullmatch(rb"waybill-journal v(\d+) ([A-Za-z0-9]+)\n", text or b"")
         if form and form.group(1) != b"1":
-            self.problems.append(problem("newer", "FORMAT says format %s" % form.group(1).decode(), "FORMAT"))
+            self.problems.append(problem("newer", "FORMAT is of version %d" % int(form.group(1)), "FORMAT"))
+        elif not form:
+            self.damaged("FORMAT is missing, or has another form", "FORMAT")
+        if self.damage or self.problems:
             return
-        if not form:
-            self.damaged("format", "FORMAT is missing" if text is None else "FORMAT has another form", "FORMAT")
-        self.origin = "waybill/" + form.group(2).decode() if form else ""
-        self.result["origin"] = self.origin
+        journal = Journal(self.folder, text)
+        self.lines, self.bad = journal.lines, journal.bad
+        self.read_names("waybill/" + form.group(2).decode())
+        self.tree = Tree([line.leaf for line in self.lines])
+        self.read_notes()
         if self.damage:
             return
-        self.journal = Journal(self.folder, text)
-        self.lines = self.journal.lines
-        self.result["lines"] = len(self.lines)
-        self.tree = Tree([line.leaf for line in self.lines])
-        self.read_names()
-        self.read_notes()
-        self.judge_end()
+        self.result.update(lines=len(self.lines), files=len(journal.files), checkpoints=len(self.notes),
+                           snapshots=sum(name.endswith(".jsonl") for name in self.names_in("snapshots")))
+        self.judge_end(journal)
+        self.whole = not self.bad or self.bad["kind"] == "torn"
         self.judge_notes()
-        if not self.fork and self.is_whole():
-            wrong = check_tree_files(self.folder, self.tree, self.newest)
-            if wrong:
-                self.damaged("tree", "%s: the hash at %d is not that of the lines" % wrong[:2], wrong[0], 0, wrong[1])
-        if self.is_whole():
-            self.check_books()
+        self.check_later_damage()
+        self.check_books()
         self.tell_remarks()
-        self.check_witnesses()
+        if self.whole and not self.damage:
+            self.check_signers()
 
-    def is_whole(self):
-        return not (self.journal.newer or self.journal.gap or self.journal.bad and not self.journal.torn)
+    # -- journal.md, Notes: names and keys
 
-    # Names and keys
-
-    def read_names(self):
-        """The names that the directory had, with their keys; None where no line says the key."""
-        self.names, self.taken, name = {self.origin: None}, {}, self.origin
+    def read_names(self, name):
+        """names: the key of each name, as lines say it, or None. ended: the line that took a name away."""
+        self.names, self.ended = {name: None}, {}
         for line in self.lines:
-            text = line.data.get("key") if line.type in ("opened", "forked") else None
-            if line.type == "forked" and not line.lacks:
-                if line.data["origin"] in self.names:
-                    self.damaged("name", "line %d gives the name %s again" % (line.seq, line.data["origin"]),
-                                 *line.place, line.seq)
-                self.taken[name], name = line, line.data["origin"]
-                self.names.setdefault(name, None)
-            if text:
-                try:
-                    key = verifier_key(text, 1)[2]
-                except Broken as error:
-                    self.damaged("key", "line %d: %s" % (line.seq, error), *line.place, line.seq)
-                    continue
-                if self.names[name] not in (None, key):
-                    self.damaged("key", "line %d says another key of %s than a line before" % (line.seq, name),
-                                 *line.place, line.seq)
-                self.names[name] = self.names[name] or key
+            try:
+                if line.type == "forked" and not line.lacks:
+                    if line.data["origin"] in self.names:
+                        raise Broken("the name %s was had before" % line.data["origin"])
+                    self.ended[name], name = line, line.data["origin"]
+                    self.names[name] = None
+                if line.type in ("opened", "forked") and "key" in line.data:
+                    signer, key = verifier_key(line.data["key"], DIRECTORY)
+                    if signer != name or self.names[name] not in (None, key):
+                        raise Broken("it says another key of %s" % name)
+                    self.names[name] = key
+            except Broken as error:
+                text = "line %d gives a name or a key that cannot be: %s" % (line.seq, error)
+                self.bad, self.lines = problem("damaged", text, *line.place,
+                        line.seq), self.lines[:line.seq - 1]
+                break
         self.origin = self.result["origin"] = name
 
     def key_of(self, name):
-        """The key of a name: what a line says, else that of -key or of the file."""
-        return self.names[name] or (self.given.key if name == self.origin else None) or self.pub.get(name)
-
-    # Notes
+        return self.names.get(name) or self.pubs.get(name)
 
     def read_notes(self):
-        self.notes, self.pub, self.witnesses = [], {}, {}
+        """All notes of the directory. pubs: the keys in its files, by name. What is wrong here ends it."""
+        self.notes, self.pubs, log, newest = [], {}, self.file("checkpoints.log"), self.file("checkpoint")
+        others = [name for name in self.names_in(".") if re.fullmatch(r"checkpoints-\w+\.log", name)]
         try:
-            for name in self.names:
-                suffix = "" if name == self.origin else "-" + name.partition("/")[2]
-                data = self.file("checkpoint%s.pub" % suffix)
-                if data is not None:
-                    self.pub[name] = pem_key(data, "checkpoint%s.pub" % suffix)
-            for text in (self.file("checkpoint.witnesses") or b"").decode("utf-8").split("\n"):
-                if text.strip():
-                    self.add_witness(text)
+            for file in ["checkpoints.log"] + others:
+                part_at_end = file == "checkpoints.log" and (newest is None or newest in (log or b""))
+                self.notes += notes_of(self.file(file) or b"", file, part_at_end)
+                pub, id = file.replace("checkpoints", "checkpoint").replace(".log", ".pub"), file[12:-4]
+                if self.file(pub) is not None:
+                    self.pubs.setdefault("waybill/" + id if id else self.origin, pem_key(self.file(pub), pub))
+                elif self.file(file) is not None or file == "checkpoints.log" and newest is not None:
+                    self.damaged("%s is missing" % pub, pub)
+            if newest is not None and (log is None or not notes_of(newest, "") or newest not in log):
+                self.damaged("checkpoint is not in checkpoints.log", "checkpoint" if log
+                        else "checkpoints.log")
+            if self.file("checkpoint.key") is not None and self.origin in self.pubs and \
+                    self.pubs[self.origin] != public_key(pem_key(self.file("checkpoint.key"),
+                            "checkpoint.key")):
+                self.damaged("checkpoint.pub is not that of checkpoint.key", "checkpoint.pub")
+            for note in self.notes:
+                if self.key_of(note.origin):
+                    note.signed_by(note.origin, self.key_of(note.origin))
+                for name, key in self.given.witnesses:
+                    note.signed_by(name, key, WITNESS)
         except Broken as error:
-            self.damaged("pub", str(error))
-        for text in self.given.witness_keys:
-            self.add_witness(text)
-        for name in self.list("."):
-            if name in ("checkpoint", "checkpoints.log", "checkpoint.witnessed") or \
-                    re.fullmatch(r"checkpoints-\w+\.log", name):
-                self.read_note_file(name)
-        self.check_checkpoint()
-        self.result["key"] = verifier_text(self.origin, self.key_of(self.origin)) if self.key_of(self.origin) else ""
-
-    def add_witness(self, text):
-        name, identity, key = verifier_key(text, 4)
-        self.witnesses[text.strip()] = (name, identity, key)
-
-    def read_note_file(self, name):
-        data = self.file(name) or b""
-        cut = name == "checkpoints.log" and b"\n\n" in data
-        if cut and not data.endswith(b"\n\n"):
-            newest = self.file("checkpoint")
-            if newest is None or newest in data:
-                data = data[:data.rindex(b"\n\n") + 2]
-        try:
-            notes = notes_of(data, name)
-            self.notes += notes
-            if name.endswith(".log"):
-                self.result["checkpoints"] += len(notes)
-        except Broken as error:
-            self.damaged("note", "%s has a note that is none: %s" % (name, error), name)
-
-    def check_checkpoint(self):
-        newest, log, pub = self.file("checkpoint"), self.file("checkpoints.log"), self.pub.get(self.origin)
-        if newest is not None:
-            if log is None:
-                self.damaged("checkpoint", "checkpoints.log is missing", "checkpoints.log")
-            elif newest not in log:
-                self.damaged("checkpoint", "checkpoint is not in checkpoints.log", "checkpoint")
-            if pub is None:
-                self.damaged("checkpoint", "checkpoint.pub is missing", "checkpoint.pub")
-        if pub and self.names[self.origin] not in (None, pub):
-            self.damaged("pub", "checkpoint.pub is not the key that the journal says", "checkpoint.pub")
-        secret = self.file("checkpoint.key")
-        if pub and secret is not None:
-            try:
-                if public_key(pem_key(secret, "checkpoint.key")) != pub:
-                    self.damaged("pub", "checkpoint.pub is not that of checkpoint.key", "checkpoint.pub")
-            except Broken as error:
-                self.damaged("pub", str(error), "checkpoint.key")
-
-    def why_not(self, note):
-        """Why a note does not fit, '' where it does, None where that cannot be seen. Raises Broken where a
-        signature is bad."""
-        if note.origin not in self.names:
-            return "another journal: the note is of %s" % note.origin
-        key = self.key_of(note.origin)
-        if self.given.key and note.file is None and note.origin == self.origin:
-            key = self.given.key
-        signed = note.signed_by(note.origin, key) if key else True
-        if signed is None:
-            return "another journal: the note is signed by another key than that of %s" % note.origin
-        if not signed:
-            raise Broken("the signature of %s is bad" % note.origin)
-        for witness in self.witnesses.values():
-            note.cosigned_by(*witness)
-        if note.lines > len(self.lines):
-            beyond = note.file is None or note.origin != self.origin
-            if not self.is_whole():
-                return None
-            return "two histories: the note is of line %d, beyond the last" % note.lines if beyond else None
-        same = self.lines[note.lines - 1].hash.decode() == note.hash
-        if same and note.root in (None, self.tree.root(note.lines)):
-            return ""
-        return "two histories: this journal and the note of line %d are both signed by %s" % (
-            note.lines, verifier_text(note.origin, key) if key else note.origin)
+            self.damaged(str(error), "checkpoints.log")
+        key = self.key_of(self.origin)
+        self.result["key"] = verifier_text(self.origin, key) if key else ""
+        if not self.lines and not self.bad and self.names_in("keys"):
+            self.damaged("there are keys, and no line of the journal", "journal")
 
     def judge_notes(self):
-        self.fitting, self.fork = [], False
+        self.fork, self.fitting = False, []
         for notes in (self.notes, self.given.notes):
-            wrong = []
-            for note in notes:
-                try:
-                    why = self.why_not(note)
-                except Broken as error:
-                    if note.file:
-                        self.damaged("note", "%s: line %d: %s" % (note.file, note.lines, error), note.file)
-                        continue
-                    why = "another journal: %s" % error
-                if why == "":
-                    self.fitting.append(note)
-                elif why:
-                    wrong.append(why)
+            wrong = [self.why_not(note) for note in notes]
+            self.fitting += [note for note, why in zip(notes, wrong) if not why
+                    and note.lines <= len(self.lines)]
+            wrong = sorted((why for why in wrong if why), key=lambda why: why[0].startswith("another"))
             if wrong:
-                self.fork = True
-                text = wrong[0] + ("; and %d more notes do not fit" % (len(wrong) - 1) if len(wrong) > 1 else "")
-                self.problems.append(problem("forked", text))
+                self.fork, text = True, "%s; and %d others do not fit" % (wrong[0][0], len(wrong) - 1)
+                self.problems.append(problem("forked", text, "", 0, 0, wrong[0][1]))
         self.newest = max([note.lines for note in self.fitting], default=0)
-        if self.lines and not self.notes and not self.given.notes:
-            self.problems.append(problem("unsigned", "there are %d lines, and no note" % len(self.lines)))
 
-    # The end
+    def why_not(self, note):
+        """rules.md, forked: why a note does not fit, as (text, seq), or None."""
+        key, given = self.key_of(note.origin), None if note.file else self.given.key
+        text = ""
+        if note.origin not in self.names:
+            text = "another journal: the note is of %s" % note.origin
+        elif key and not note.signed_by(note.origin, key) or given and not note.signed_by(note.origin, given):
+            text = "another journal: the note of line %d is signed by another key" % note.lines
+        if text:
+            return (text, 0) if self.whole else None
+        text = "two histories: this journal and the note of line %d are both signed by %s" % (
+            note.lines, verifier_text(note.origin, key) if key else note.origin)
+        if note.origin in self.ended and note.lines >= self.ended[note.origin].seq:
+            return text + "; its name was taken away before that line", 0
+        if note.lines > len(self.lines):
+            return None if note.file or not self.whole else (text + "; it is beyond the last",
+                    len(self.lines) + 1)
+        same = self.lines[note.lines - 1].hash.decode() == note.hash
+        return None if same and note.root in (None, self.tree.root(note.lines)) else (text, note.lines)
 
-    def judge_end(self):
-        """How the journal ends: journal.md, How it ends."""
-        journal, seq = self.journal, len(self.lines) + 1
-        beyond = max([note.lines for note in self.notes if note.origin == self.origin], default=0)
-        shown = "a note of line %d shows that it was on the disk" % beyond if beyond >= seq else self.snapshot_of(seq)
-        if not self.lines and self.list("keys") and not journal.bad and not journal.newer:
-            self.damaged("lost", "there are keys, and no line of the journal", "journal")
-        if journal.newer:
-            self.problems.append(journal.newer)
-        elif journal.gap:
-            self.damage.append(("gap", journal.gap))
-        elif journal.bad:
-            if journal.torn and shown:
-                journal.torn = False
-                journal.bad.update(kind="damaged", text=journal.bad["text"].partition("; nothing shows")[0] + "; " + shown)
-            if journal.torn:
-                self.problems.append(journal.bad)
-            else:
-                self.damage.append(("end", journal.bad))
-        elif shown:
-            self.damaged("end", "lines from %d on are missing: %s" % (seq, shown), "journal", 0, 0, seq)
-        for line in gone_parts(self.lines) if self.is_whole() else []:
-            self.damaged("gone", "the personal part of line %d is gone, and no line says that it was erased" % line.seq,
+    # -- journal.md, How it ends; rules.md, damaged
+
+    def judge_end(self, journal):
+        seq, shown = len(self.lines) + 1, ""
+        if any(note.lines >= seq for note in self.notes if note.origin == self.origin):
+            shown = "a note shows"
+        for name in self.names_in("snapshots"):
+            data = self.file("snapshots", name) or b""
+            last = data.rfind(b"\n", 0, -1) + 1
+            if re.fullmatch(r"\d{12}\.jsonl", name) and int(name[:12]) >= seq and \
+                    data[last:] == b'{"sha256":"%s"}\n' % sha256(data[:last]).hex().encode():
+                shown = "snapshots/%s shows" % name
+        if self.bad and self.bad is journal.bad:
+            journal.shown_by(shown)
+        elif shown and not self.bad:
+            self.bad = problem("damaged", "lines from %d on are missing: %s that they were there" % (seq,
+                    shown),
+                               self.lines[-1].place[0] if self.lines else "", 0, 0, seq)
+        if self.bad:
+            (self.damage if self.bad["kind"] == "damaged" else self.problems).append(self.bad)
+
+    def check_later_damage(self):
+        if self.pubs.get(self.origin, self.names[self.origin]) not in (None, self.key_of(self.origin)):
+            self.damaged("checkpoint.pub is not the key that the journal says", "checkpoint.pub")
+        for line in gone_parts(self.lines) if self.whole else []:
+            self.damaged("the personal part of line %d is gone, and no line names it as erased" % line.seq,
                          *line.place, line.seq)
+        for name in self.names_in("tree") if self.whole and not self.fork else []:
+            level, data = int(name) if re.fullmatch(r"\d\d", name) else 99, self.file("tree", name) or b""
+            for number in range(min(len(data) // 32, self.newest >> level)):
+                if data[32 * number:32 * number + 32] != self.tree.levels[level][number]:
+                    self.damaged("tree/%s has a wrong hash, at byte %d" % (name, 32 * number), "tree/" + name)
 
-    def snapshot_of(self, seq):
-        """A whole snapshot of a line from seq on, in words, or ''."""
-        for name in self.list("snapshots"):
-            data = self.file("snapshots/" + name) or b""
-            if not re.fullmatch(r"\d{12}\.jsonl", name) or int(name[:12]) < seq or not data.endswith(b"\n"):
-                continue
-            last = data.rindex(b"\n", 0, len(data) - 1) + 1 if b"\n" in data[:-1] else 0
-            if data[last:] == b'{"sha256":"%s"}\n' % sha256(data[:last]).hex().encode():
-                return "snapshots/%s shows that it was on the disk" % name
-        return ""
-
-    # The books
-
-    def timetable_of(self, line, seq):
-        """The timetable of an import; None, and damage where that is damage, where it is not there."""
-        name = line.data["sha256"]
-        if name not in self.timetables:
-            file = "timetables/%s.jsonl" % name
-            data = self.file(file)
-            self.timetables[name] = Timetable(data) if data is not None and sha256(data).hex() == name else None
-        if self.timetables[name] is None and (line.format >= 2 or line is self.last_import):
-            self.damaged("timetable", "timetables/%s.jsonl, which line %d names, is missing or was changed"
-                         % (name, line.seq), "timetables/%s.jsonl" % name, 0, 0, line.seq)
-        return self.timetables[name]
+    # -- the books
 
     def check_books(self):
         imports = [line for line in self.lines if line.type == "timetable.imported" and not line.lacks]
-        self.last_import = imports[-1] if imports else None
-        books = Books(self.timetable_of)
+        raised = min([line.seq for line in self.lines if line.type == "format.raised"],
+                default=len(self.lines) + 1)
+        timetables = {}
+
+        def timetable_of(line):
+            """rules.md, Whose timetable is missing: that of an import, or None."""
+            name = line.data["sha256"] + ".jsonl"
+            if name not in timetables:
+                data = self.file("timetables", name)
+                good = data is not None and sha256(data).hex() + ".jsonl" == name
+                timetables[name] = Timetable(data) if good else None
+            if not timetables[name] and (line.seq > raised or line is imports[-1]):
+                self.damaged("timetables/%s, which line %d names, is missing or was changed; put it back" % (
+                    name, line.seq), "timetables/" + name)
+            return timetables[name]
+
+        books = Books(timetable_of)
         for line in self.lines:
             books.read(line)
-        last = self.timetable_of(self.last_import, 0) if imports else None
-        if not books.problems and self.lines:
-            books.faults = []
+        last = timetable_of(imports[-1]) if imports else None
+        if self.lines and not books.problems and not self.damage:
             books.check_sums()
-            if books.faults:
-                line = self.lines[-1]
-                books.problems = [problem("books", "; ".join(books.faults), *line.place, line.seq)]
         self.problems += books.problems[:100]
         if len(books.problems) > 100:
-            self.problems.append(problem("books", "and %d more lines break a rule" % (len(books.problems) - 100)))
-        if self.lines and not books.not_applied and not self.damage:
+            self.problems.append(problem("books",
+                    "and %d other lines break a rule" % (len(books.problems) - 100)))
+        if self.lines and books.all_applied and not self.damage and self.whole:
             self.result["books"] = books.figures(last)
-        if books.unjudged:
-            self.remark("unjudged", 0, "%d bookings are not judged: their timetables are missing" % books.unjudged)
+            if books.unjudged:
+                self.remark("unjudged", 0, "%d bookings are not judged: no timetable" % books.unjudged)
 
-    # Remarks and witnesses
+    # -- rules.md, Remarks; unsigned; unwitnessed
 
     def tell_remarks(self):
-        asked, origins = None, {note.origin for note in self.notes}
-        gone, clocks = [], []
+        asked, lines = None, {"repaired": [], "forked": [], "clock.set": [], "unsigned": []}
         for line in self.lines:
-            if line.type == "repaired":
-                self.remark("repaired", line.seq, "line %d: the journal was cut before it: %s"
-                            % (line.seq, line.data.get("reason")))
-            if line.type == "forked":
-                self.remark("forked", line.seq, "line %d: this is a copy, and is named %s from here on"
-                            % (line.seq, line.data.get("origin")))
+            lines.get(line.type, []).append(line)
             if line.type == "opened" and "unsigned" in line.data:
-                gone.append(line)
+                lines["unsigned"].append(line)
             if line.type == "opened" and "witnesses" in line.data:
-                if asked is not None and line.data["witnesses"] != asked:
-                    self.remark("witness", line.seq, "line %d: other witnesses are asked: %s"
-                                % (line.seq, line.data["witnesses"]))
-                asked = line.data["witnesses"]
-            if line.type == "clock.set":
-                clocks.append(line)
-        for name, line in self.taken.items():
-            if name not in origins:
-                self.remark("forked", line.seq, "line %d took away the name %s, of which no note is here"
-                            % (line.seq, name))
-        if gone:
-            self.remark("unsigned", gone[0].seq, "%d starts took over lines that no note had, the first of them "
-                        "line %d, the last line %d" % (len(gone), gone[0].seq, gone[-1].seq))
-        if clocks:
-            self.remark("clock", clocks[0].seq, "a test clock was set %d times, first by line %d, last by line %d"
-                        % (len(clocks), clocks[0].seq, clocks[-1].seq))
-        if self.fitting and self.newest < len(self.lines):
-            self.remark("unsigned", self.newest + 1, "the lines from %d on have no note yet" % (self.newest + 1))
-        newest = [note.lines for note in self.notes if note.file == "checkpoint"]
-        logged = max([note.lines for note in self.notes if note.file == "checkpoints.log"], default=0)
-        if newest and newest[0] < logged:
-            self.remark("unsigned", newest[0], "checkpoint is of line %d, and checkpoints.log goes to line %d"
-                        % (newest[0], logged))
+                now = line.data["witnesses"] or []
+                if asked not in (None, now):
+                    self.remark("witness", line.seq,
+                            "from line %d on other witnesses are asked: %s" % (line.seq, now))
+                asked = now
+        for line in lines["repaired"]:
+            self.remark("repaired", line.seq, "line %d: the journal was cut here: %s" % (
+                line.seq, line.data.get("reason")))
+        for line in lines["forked"]:
+            self.remark("forked", line.seq, "line %d: a copy, from here on %s" % (line.seq,
+                    line.data.get("origin")))
+        for name, line in self.ended.items():
+            if not any(note.origin == name for note in self.notes):
+                self.remark("forked", line.seq,
+                        "line %d: of %s, its name before, no note is here" % (line.seq, name))
+        for kind, some, what in (("unsigned", lines["unsigned"], "a start took over lines that no note had"),
+                                 ("clock", lines["clock.set"], "a test clock was set")):
+            if some:
+                self.remark(kind, some[0].seq, "%s: first by line %d, last by line %d, %d times in all" % (
+                    what, some[0].seq, some[-1].seq, len(some)))
+        if self.fitting and self.newest < len(self.lines) and self.whole:
+            self.remark("unsigned", self.newest + 1, "no note is of the lines from %d on" % (self.newest + 1))
+        newest = notes_of(self.file("checkpoint") or b"", "checkpoint")
+        if newest and any(note.lines > newest[0].lines for note in self.notes
+                if note.file == "checkpoints.log"):
+            self.remark("unsigned", newest[0].lines,
+                    "checkpoint is older than the newest note of checkpoints.log")
 
-    def check_witnesses(self):
-        for text, witness in self.witnesses.items():
-            lines, when = 0, 0
-            for note in self.fitting:
-                second = note.cosigned_by(*witness)
-                if second is not None and (note.lines, second) > (lines, when):
-                    lines, when = note.lines, second
-            stamp = datetime.utcfromtimestamp(when).strftime("%Y-%m-%dT%H:%M:%SZ") if lines else ""
-            self.result["witnesses"].append({"name": witness[0], "lines": lines, "time": stamp})
-            late = lines < len(self.lines) and self.lines[-1].now - self.lines[lines].now > self.given.within
-            if text in self.given.witness_keys and self.lines and (lines == 0 or late):
-                what = "has signed nothing" if lines == 0 else "has not signed line %d of %s" % (
-                    lines + 1, self.lines[lines].time)
-                self.problems.append(problem("unwitnessed", "the witness %s %s" % (witness[0], what)))
+    def check_signers(self):
+        if self.lines and not self.notes and not self.given.notes:
+            self.problems.append(problem("unsigned", "there are %d lines, and no note" % len(self.lines)))
+        for name, key in self.given.witnesses:
+            seconds = [(note.lines, note.signed_by(name, key, WITNESS)) for note in self.fitting]
+            lines, second = max([pair for pair in seconds if pair[1]], default=(0, 0))
+            time = (datetime(1970, 1, 1) + timedelta(seconds=second)).isoformat() + "Z" if second else ""
+            self.result["witnesses"].append({"name": name, "lines": lines, "time": time})
+            left = self.lines[lines:]
+            if left and (not second or self.lines[-1].now - left[0].now > self.given.within):
+                text = "the witness %s has not signed line %d, of %s" % (name, lines + 1, left[0].time)
+                self.problems.append(problem("unwitnessed", text))
 
-
-# ---------------------------------------------------------------------------------------------------------
-# An audit pack: two notes, and the proof between them
-# ---------------------------------------------------------------------------------------------------------
-
-def audit_pack(read, given):
-    """read gives the bytes of a file of the pack, or None."""
-    problems, keys, notes = [], {}, []
-    for text in (read("keys.txt") or b"").decode("utf-8").split("\n"):
-        if "+" in text:
-            kind = unbase64(text.strip().split("+", 2)[2])[0]
-            name, identity, key = verifier_key(text, kind)
-            keys[name, kind] = (identity, key)
-    for file in ("note-before.txt", "note-after.txt"):
-        data = read(file)
-        if data is not None:
-            note = Note(data, file)
-            notes.append(note)
-            key = given.key or keys.get((note.origin, 1), (None, None))[1]
-            if not key or not note.signed_by(note.origin, key):
-                problems.append(problem("forked", "%s is not signed by the key of %s" % (file, note.origin), file))
-            for (name, kind), (identity, key) in keys.items():
-                if kind == 4:
-                    note.cosigned_by(name, identity, key)
-    if len(notes) == 2:
-        proof = [unbase64(row) for row in (read("consistency.txt") or b"").decode().split()]
-        if not consistent(notes[0].lines, notes[0].root, notes[1].lines, notes[1].root, proof):
-            problems.append(problem("forked", "consistency.txt does not prove that line %d extends line %d"
-                                    % (notes[1].lines, notes[0].lines), "consistency.txt"))
-    return {"verdict": "forked" if problems else "sound", "origin": notes[-1].origin if notes else "",
-            "lines": notes[-1].lines if notes else 0, "checkpoints": len(notes), "problems": problems}
-
+# ==== An audit pack: two notes, and the proof between them ==========================================
 
 def open_pack(path):
-    """The function that reads a pack's files, or None where the path is none."""
-    if os.path.isdir(path):
-        if os.path.isdir(os.path.join(path, "journal")) or not os.path.exists(os.path.join(path, "consistency.txt")):
-            return None
-        return lambda name: read_file(os.path.join(path, name))
-    if not zipfile.is_zipfile(path):
-        return None
-    pack = zipfile.ZipFile(path)
-    names = {name.rpartition("/")[2]: name for name in pack.namelist()}
-    return lambda name: pack.read(names[name]) if name in names else None
+    """The function that reads a file of an audit pack, or None where the path is none."""
+    if zipfile.is_zipfile(path):
+        pack = zipfile.ZipFile(path)
+        names = {name.rpartition("/")[2]: name for name in pack.namelist()}
+        return lambda name: pack.read(names[name]) if name in names else None
+    return (lambda name: read_file(path, name)) if read_file(path, "consistency.txt") is not None else None
 
+def audit_pack(read, given):
+    keys, notes, problems = {}, [], []
+    for row in (read("keys.txt") or b"").decode("utf-8").split():
+        if row.count("+") >= 2:
+            kind = WITNESS if unbase64(row.split("+", 2)[2])[:1] == b"\4" else DIRECTORY
+            keys[verifier_key(row, kind)] = kind
+    for file in ("note-before.txt", "note-after.txt"):
+        for note in notes_of(read(file) or b"", file):
+            notes.append(note)
+            signed = [kind for (name, key), kind in keys.items() if note.signed_by(name, key, kind)]
+            if DIRECTORY not in signed or given.key and not note.signed_by(note.origin, given.key):
+                problems.append(problem("forked", "%s is not signed by the key of %s" % (file, note.origin),
+                        file))
+    if len(notes) == 2:
+        proof = [unbase64(row) for row in (read("consistency.txt") or b"").decode("ascii").split()]
+        if not consistent(notes[0].lines, notes[0].root, notes[1].lines, notes[1].root, proof):
+            text = "consistency.txt does not prove that line %d extends line %d" % (notes[1].lines,
+                    notes[0].lines)
+            problems.append(problem("forked", text, "consistency.txt"))
+    last = notes[-1] if notes else None
+    return {"verdict": "forked" if problems else "sound", "origin": last and last.origin, "lines": last
+            and last.lines,
+            "checkpoints": len(notes), "problems": problems, "remarks": []}
 
-# ---------------------------------------------------------------------------------------------------------
-# The command line
-# ---------------------------------------------------------------------------------------------------------
+# ==== The command line ==============================================================================
 
-class Given:
-    def __init__(self):
-        self.notes, self.key, self.witness_keys, self.within, self.json, self.folders = [], None, [], 5 * MINUTE, False, []
+def milliseconds_of(text):
+    number, unit = re.fullmatch(r"(\d+)(ms|s|m|h)(?:0s|0m0s)?", text).groups()
+    return int(number) * {"ms": 1, "s": 1000, "m": MINUTE, "h": 60 * MINUTE}[unit]
 
-
-def duration(text):
-    units = {"ms": 1, "s": 1000, "m": MINUTE, "h": 60 * MINUTE}
-    if not re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h))+", text):
-        raise ValueError(text)
-    return sum(float(number) * units[unit] for number, _, unit in re.findall(r"(\d+(\.\d+)?)(ms|s|m|h)", text))
-
-
-def command_line(arguments):
-    given, arguments = Given(), list(arguments)
-    while arguments:
-        word = arguments.pop(0)
-        if word == "-json":
-            given.json = True
-        elif word in ("-against", "-key", "-witness-key", "-witnessed-within"):
-            value = arguments.pop(0)
-            if word == "-witness-key":
-                verifier_key(value, 4)
-                given.witness_keys.append(value)
-            elif word == "-witnessed-within":
-                given.within = duration(value)
-            else:
-                data = read_file(value)
-                if data is None:
-                    raise Failed("%s cannot be read" % value)
-                if word == "-key":
-                    given.key = pem_key(data, value)
-                else:
-                    given.notes += notes_of(data, None)
-        elif word.startswith("-"):
-            raise ValueError(word)
-        else:
-            given.folders.append(word)
-    if not given.folders:
-        raise ValueError("no directory")
+def command_line(words):
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip(), add_help=False)
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("-against", action="append", default=[])
+    parser.add_argument("-key")
+    parser.add_argument("-witness-key", action="append", default=[], dest="witnesses")
+    parser.add_argument("-witnessed-within", default="5m", dest="within")
+    parser.add_argument("-json", action="store_true")
+    given = parser.parse_intermixed_args(words)
+    given.error, given.notes = "", []
+    if given.key and not given.against:
+        parser.error("-key is of the notes that -against names: give both")
+    try:
+        given.within = milliseconds_of(given.within)
+        given.witnesses = [verifier_key(text, WITNESS) for text in given.witnesses]
+    except (AttributeError, Broken) as error:
+        parser.error("a duration, or the key of a witness, is wrong: %s" % error)
+    try:
+        given.key = given.key and pem_key(read_file(given.key), given.key)
+        for file in given.against:
+            notes = notes_of(read_file(file) or b"", None)
+            given.notes += notes
+            given.error = given.error or "" if notes else "%s has no note" % file
+    except Broken as error:
+        given.error = "what was given cannot be read: %s" % error
     return given
 
-
 def tell(folder, result):
-    print("%s: %s" % (folder, result["verdict"]))
+    print("%s: %s\n  %s, %s lines" % (folder, result["verdict"], result["origin"], result["lines"]))
     for item in result["problems"]:
-        place = " ".join("%s %s" % (name, item[name]) for name in ("seq", "file", "line", "byte") if item[name])
+        place = ", ".join("%s %s" % (name, item[name]) for name in ("seq", "file", "line", "byte")
+                if item[name])
         print("  %s: %s%s" % (item["kind"], item["text"], " (%s)" % place if place else ""))
-    for item in result.get("remarks", []):
+    for item in result["remarks"]:
         print("  remark, %s: %s" % (item["kind"], item["text"]))
-    print("  %s, %d lines, %d notes" % (result["origin"], result["lines"], result["checkpoints"]))
     for name, figure in result.get("books", {}).items():
-        print("  %-10s %s" % (name, json.dumps(figure, ensure_ascii=False)))
+        print("  %-10s %s" % (name, json.dumps(figure, ensure_ascii=False, sort_keys=True)))
     if "books" in result:
-        print("  not checked: %d snapshots; %d hashes of answers" % (result["snapshots"], result["books"]["answers"]))
+        print("  not checked: %d snapshots, %d answers" % (result["snapshots"], result["books"]["answers"]))
 
-
-def main(arguments):
-    try:
-        given = command_line(arguments)
-    except (ValueError, IndexError) as error:
-        print("audit.py: the command line is wrong: %s\n\n%s" % (error, __doc__), file=sys.stderr)
-        return 2
-    except (Failed, Broken) as error:
-        print("audit.py: failed: %s" % error, file=sys.stderr)
-        return 1
-    worst = 0
+def main(words):
+    given, codes = command_line(words), []
     for folder in given.folders:
-        read = open_pack(folder)
+        pack = open_pack(folder)
         try:
-            result = audit_pack(read, given) if read else Audit(folder, given).result
+            result = audit_pack(pack, given) if pack else Audit(folder, given).result
         except Broken as error:
-            result = {"verdict": "damaged", "origin": "", "lines": 0, "checkpoints": 0,
-                      "problems": [problem("damaged", str(error))]}
-        if given.json:
-            print(json.dumps(result, indent=2, ensure_ascii=False))
-        else:
-            tell(folder, result)
+            result = {"verdict": "damaged", "origin": "", "lines": 0,
+                    "problems": [problem("damaged", str(error))],
+                      "remarks": []}
+        print(json.dumps(result, indent=2, ensure_ascii=False)) if given.json else tell(folder, result)
         kinds = {item["kind"] for item in result["problems"]}
-        code = 3 if kinds == {"torn"} else 1 if kinds else 0
-        worst = max(worst, code, key=(0, 3, 1).index)
-    return worst
-
+        codes.append(3 if kinds == {"torn"} else 1 if kinds else 0)
+    return max(codes, key=(0, 3, 1).index)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -18,8 +18,8 @@ import (
 //go:embed *.md audit.py openapi.json style.css made filled
 var Files embed.FS
 
-// Auditor returns audit.py, the second auditor: a program in Python that was made from the pages journal.md and
-// rules.md, and shares nothing with this one.
+// Auditor returns audit.py, the second auditor: a program in Python that was made from the pages journal.md
+// and rules.md, and shares nothing with this one.
 func Auditor() []byte {
 	text, _ := Files.ReadFile("audit.py") // it was built in
 	return text

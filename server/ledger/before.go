@@ -31,8 +31,8 @@ var formatKinds = []anyKind{
 		name: "format.raised",
 		code: codeFormat,
 		apply: func(s *Keeper, _ journal.Stamp, e *FormatRaised) error {
-			if e.To <= s.rest.format {
-				return fmt.Errorf("the format of lines is %d already", s.rest.format)
+			if now := max(1, s.rest.format); e.To <= now { // no line raises it to 1
+				return fmt.Errorf("the format of lines is %d already", now)
 			}
 			s.rest.format = e.To
 			return nil

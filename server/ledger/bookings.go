@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"waybill/auth"
@@ -160,7 +161,7 @@ func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 	wire.ID(c, "booking", &e.ID)
 	wire.ID(c, "partner", &e.Partner)
 	c.String("request", &e.Request)
-	c.String("currency", &e.Currency)
+	wire.Text(c, "currency", &e.Currency, strings.Clone, parseCurrency)
 	if c.Optional("forms", len(e.Forms) > 0) {
 		wire.List(c, "forms", &e.Forms, func(f **schedule.Form) {
 			codec.form(c, "", f)
@@ -339,11 +340,16 @@ func codeReason(c *wire.Coder, reason *string) {
 	}
 }
 
-// parseAction reads an action as wire.Text wants it.
+// parseCurrency reads a currency as wire.Text wants it: three letters, as ISO 4217 has them.
+func parseCurrency(text string) (string, bool) {
+	return text, len(text) == 3 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// parseAction reads what the provider is asked about, as wire.Text wants it.
 func parseAction(text string) (booking.Action, bool) {
 	var a booking.Action
 	err := a.UnmarshalText([]byte(text))
-	return a, err == nil
+	return a, err == nil && (a == booking.Pay || a == booking.Book)
 }
 
 // Unnoticed returns the notice that the payment window of a ticket is over, where the journal does not have

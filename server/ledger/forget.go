@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -56,6 +57,9 @@ func ticketsOf(list []ErasedPassenger) []ids.ID {
 
 // applyPersonalErased forgets passengers, and queues the reports that named them.
 func applyPersonalErased(s *Keeper, now time.Time, e *PersonalErased) error {
+	if err := s.areThere(e.Passengers); err != nil {
+		return err
+	}
 	if err := s.forget(now, e.AllTickets()); err != nil {
 		return err
 	}
@@ -65,7 +69,20 @@ func applyPersonalErased(s *Keeper, now time.Time, e *PersonalErased) error {
 
 // applyForgotten forgets passengers.
 func applyForgotten(s *Keeper, now time.Time, e *PassengersForgotten) error {
+	if err := s.areThere(e.Passengers); err != nil {
+		return err
+	}
 	return s.forget(now, e.AllTickets())
+}
+
+// areThere returns an error where a passenger is of no ticket of that booking and partner.
+func (s *Keeper) areThere(list []ErasedPassenger) error {
+	for _, p := range list {
+		if b, _ := s.Bookings.AnyTicket(p.Ticket); b == nil || b.ID != p.Booking || b.Partner != p.Partner {
+			return fmt.Errorf("partner %s has no ticket %s of booking %s", p.Partner, p.Ticket, p.Booking)
+		}
+	}
+	return nil
 }
 
 // forget forgets the passengers of tickets, and the messages to them.

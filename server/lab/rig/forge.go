@@ -21,7 +21,7 @@ import (
 	"waybill/store/tree"
 )
 
-// Forge returns a copy of a closed directory, of one file of journal, whose lines were changed by somebody who
+// Forge returns a copy of a closed directory, of one file of journal, whose lines somebody has changed who
 // has the disk, the key and all the time in the world: lines that come, go or move are numbered anew, and so
 // is each before; the chain and the tree follow, and one note is signed anew. Snapshots are gone.
 func Forge(t testing.TB, of string, change func(lines []string) []string) (dir string) {
@@ -64,7 +64,7 @@ func renumbered(old, lines []string) []string {
 	for _, line := range old {
 		was := framed.FindStringSubmatch(line)[1]
 		if now[was] == "" {
-			now[was] = now[number.FindString(strings.Trim(before.FindString(line), `"before:`))]
+			now[was] = now[number.FindString(strings.TrimPrefix(before.FindString(line), `"before":`))]
 		}
 	}
 	for i, line := range lines {
@@ -97,7 +97,8 @@ func Resign(t testing.TB, dir string) {
 		t.Fatal(err)
 	}
 	signed := NoteOf(t, dir, origin, key)
-	for name, text := range map[string][]byte{checkpoint.File: signed, checkpoint.LogFile: append(signed, '\n')} {
+	files := map[string][]byte{checkpoint.File: signed, checkpoint.LogFile: append(signed, '\n')}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}

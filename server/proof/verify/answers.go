@@ -41,14 +41,26 @@ func (x *answers) opened(l *journal.Line) {
 	x.same = err == nil && x.this.SameAs(data.Program)
 }
 
+// count counts the lines that have the hash of an answer, whatever else is wrong with them.
+func (x *answers) count(entry ledger.Entry) {
+	if isAnswered(entry) {
+		x.known++
+	}
+}
+
+// isAnswered reports whether a line is of a sale whose answer it has the hash of.
+func isAnswered(entry ledger.Entry) bool {
+	_, sale := entry.Event.(*booking.Created)
+	return sale && entry.Idempotency != nil && entry.Idempotency.Answer != ""
+}
+
 // check returns an error where a sale has the hash of another answer than follows from it. It sees the state
 // before the line. Of passengers who were forgotten no answer can be made.
 func (x *answers) check(s ledger.State, at journal.Stamp, entry ledger.Entry) error {
-	e, ok := entry.Event.(*booking.Created)
-	if !ok || entry.Idempotency == nil || entry.Idempotency.Answer == "" {
+	if !isAnswered(entry) {
 		return nil
 	}
-	x.known++
+	e := entry.Event.(*booking.Created)
 	if !x.same || len(e.Passengers) != len(e.Tickets) {
 		return nil
 	}

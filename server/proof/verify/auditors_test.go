@@ -80,8 +80,8 @@ func theirs(t *testing.T, dir string) (o opinion) {
 	return o
 }
 
-// Decision audit.script: the second auditor, which shares no line with this program, comes to the same verdict
-// as verify, names the same lines and has the same books: over what is honest, what is forged, and with
+// Decision audit.script: the second auditor shares no line with this program. It comes to the same verdict as
+// verify, names the same lines and has the same books: over what is honest, what is forged, and with
 // -directories over what the server's tests have left.
 func TestBothAuditorsAgree(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ import (
 	"waybill/store/note"
 )
 
-// honest is a directory that a witness has seen grow, how it was the day before, and what an auditor has kept.
+// honest is a directory that a witness has seen grow, its state of the day before, and an auditor's notes.
 type honest struct {
 	dir       string
 	yesterday string // with its key: whoever has root can copy that too
@@ -175,7 +175,8 @@ var frauds = map[string]func(t *testing.T, h *honest) (dir string){
 		return rig.Forge(t, h.dir, func(lines []string) (moved []string) {
 			for _, l := range lines {
 				if strings.Contains(l, `"time":"2026-11-21`) && strings.Contains(l, h.bookings[3]) {
-					moved = append(moved, strings.Replace(l, `"time":"2026-11-21T09`, `"time":"2026-11-20T08`, 1))
+					l = strings.Replace(l, `"time":"2026-11-21T09`, `"time":"2026-11-20T08`, 1)
+					moved = append(moved, l)
 				}
 			}
 			rest := without(func(l string) bool { return strings.Contains(l, h.bookings[3]) })(lines)
@@ -219,7 +220,8 @@ var frauds = map[string]func(t *testing.T, h *honest) (dir string){
 	},
 	"a moved clock": func(t *testing.T, h *honest) string {
 		dir := copied(t, h.dir)
-		h.serve(t, dir, day.Add(5*time.Hour), rig.NewCosigner(t, "own.example"), func(x *trader) { x.sell(1) })
+		own := rig.NewCosigner(t, "own.example")
+		h.serve(t, dir, day.Add(5*time.Hour), own, func(x *trader) { x.sell(1) })
 		return dir
 	},
 	"a false erasure": func(t *testing.T, h *honest) string {
@@ -255,9 +257,10 @@ func impostor(t *testing.T, h *honest, withKey bool) string {
 	replace(t, dir, checkpoint.File, h.dir) // whose first line is the name
 	name, _, _ := strings.Cut(string(h.kept[0].Note), "\n")
 	says := note.NewKey(name, key.Public().(ed25519.PublicKey)).String()
+	vkey := regexp.MustCompile(`"key":"waybill/[^"]+"`)
 	return rig.Forge(t, dir, func(lines []string) []string {
 		for i, l := range lines {
-			lines[i] = regexp.MustCompile(`"key":"waybill/[^"]+"`).ReplaceAllLiteralString(l, `"key":"`+says+`"`)
+			lines[i] = vkey.ReplaceAllLiteralString(l, `"key":"`+says+`"`)
 		}
 		return lines
 	})

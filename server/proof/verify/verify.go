@@ -69,6 +69,7 @@ func verify(
 	rules := inspect.Rules[*ledger.Keeper, ledger.Entry]{Own: replies.opened}
 	if decide {
 		rules.Check = func(k *ledger.Keeper, at journal.Stamp, x ledger.Entry) error {
+			replies.count(x)
 			if err := again.check(k.State, at, x); err != nil {
 				return err
 			}

@@ -346,8 +346,8 @@ type refusal struct{ why string }
 func (r *refusal) Error() string { return r.why }
 
 // submit asks a witness up to twice: it may have signed more or less than is known here, and says so.
-func (s *Collector) submit(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (line string,
-	at time.Time, err error) {
+func (s *Collector) submit(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (
+	line string, at time.Time, err error) {
 	for range 2 {
 		status, answer, err := s.post(ctx, w, signed, c)
 		if err != nil {
