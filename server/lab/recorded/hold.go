@@ -24,7 +24,10 @@ var theInterface = schema.MustRead(interfaceText)
 // hold holds an exchange against the interface, and against what this program answers and takes.
 func (x *exchange) hold(contradicts, told *findings) {
 	if x.pattern == "" {
-		told.add(x, "this program has no such call")
+		isThere := x.status != http.StatusNotFound && x.status != http.StatusMethodNotAllowed
+		if isThere {
+			told.add(x, "this program has no such call")
+		}
 		return
 	}
 	excluded := map[string]bool{} // places of which the interface has been contradicted
@@ -43,7 +46,7 @@ func (x *exchange) hold(contradicts, told *findings) {
 type fault struct {
 	place string // of a member, indices of arrays left out; "" is the exchange itself
 	what  string
-	name  string // of a member that is missing, or should not be there
+	name  string // of a member that is missing, or should not be there; of a header or parameter
 }
 
 func (f fault) key() string { return f.place + " " + f.name }
@@ -79,7 +82,7 @@ func (x *exchange) againstInterface() (list []fault) {
 	want, _ := op["success"].(string)
 	if x.ok() && op != nil {
 		if want != "" && strconv.Itoa(x.status) != want {
-			list = append(list, fault{what: fmt.Sprintf("status %d, and the interface has %s", x.status, want)})
+			list = append(list, x.statusFault("and the interface has "+want))
 		}
 		list = append(list, x.takenAgainst(theInterface, op["query"], op["body"])...)
 	}
@@ -109,6 +112,11 @@ func (x *exchange) againstInterface() (list []fault) {
 	return append(list, faults(c)...)
 }
 
+// statusFault says what is wrong with the status.
+func (x *exchange) statusFault(why string) fault {
+	return fault{what: fmt.Sprintf("status %d, %s", x.status, why), name: "status"}
+}
+
 // legacyHeaders returns which headers an answer of the legacy interface lacks (interface, Versioning).
 func (x *exchange) legacyHeaders() (list []fault) {
 	if !x.ok() || x.pattern == "" {
@@ -116,7 +124,7 @@ func (x *exchange) legacyHeaders() (list []fault) {
 	}
 	for _, name := range []string{"Deprecation", "Sunset", "Link"} {
 		if x.answer.header.Get(name) == "" {
-			list = append(list, fault{what: "has no header " + name})
+			list = append(list, fault{what: "has no header " + name, name: name})
 		}
 	}
 	return list
@@ -170,13 +178,14 @@ func (x *exchange) againstOurs() (list []fault) {
 	known := x.parameters()
 	for name := range x.query {
 		if known[name] == nil {
-			list = append(list, fault{what: "has a parameter that this program does not know, " + schema.Word(name)})
+			what := "has a parameter that this program does not know, " + schema.Word(name)
+			list = append(list, fault{what: what, name: name})
 		}
 	}
 	slices.SortFunc(list, func(a, b fault) int { return strings.Compare(a.what, b.what) })
 	answer := schema.Waybill.Object(op, "responses", strconv.Itoa(x.status))
 	if answer == nil {
-		return append(list, fault{what: fmt.Sprintf("status %d, which this program does not answer", x.status)})
+		return append(list, x.statusFault("which this program does not answer"))
 	}
 	if x.ok() {
 		media := schema.Waybill.Object(op, "requestBody", "content", "application/json")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,12 +172,8 @@ func writePairs(t *testing.T, pairs []pair) string {
 }
 
 // said returns what is said of a recording.
-func said(t *testing.T, file string) (lines []string) {
+func said(t *testing.T, r *Recording) (lines []string) {
 	t.Helper()
-	r, err := Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out bytes.Buffer
 	if _, err := r.Write(&out); err != nil {
 		t.Fatal(err)
@@ -184,8 +181,49 @@ func said(t *testing.T, file string) (lines []string) {
 	return strings.Split(strings.TrimSpace(out.String()), "\n")
 }
 
-func TestTemp(t *testing.T) {
-	for _, l := range said(t, writePairs(t, ownPairs(t))) {
-		fmt.Println(l)
+// saidOf reads a recording, and returns what is said of it.
+func saidOf(t *testing.T, file string) []string {
+	t.Helper()
+	r, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return said(t, r)
 }
+
+// recordingOf returns a recording of pairs, without a directory.
+func recordingOf(t *testing.T, pairs []pair) *Recording {
+	t.Helper()
+	r := new(Recording)
+	for i, p := range pairs {
+		x, err := readPair(p.name, i+1, []byte(p.request), []byte(p.response))
+		if err != nil || x == nil {
+			t.Fatal(p.name, x, err)
+		}
+		r.exchanges = append(r.exchanges, x)
+	}
+	r.prepare()
+	return r
+}
+
+// alter returns an exchange of a recording as another one: in its answer, what an expression matches is
+// replaced. That has to change something.
+func alter(t *testing.T, pairs []pair, name, expression, by string) *exchange {
+	t.Helper()
+	i := slices.IndexFunc(pairs, func(p pair) bool { return strings.HasSuffix(p.name, "-"+name) })
+	if i < 0 {
+		t.Fatal("no pair ", name)
+	}
+	text := regexp.MustCompile(expression).ReplaceAllString(pairs[i].response, by)
+	if text == pairs[i].response {
+		t.Fatalf("%s has no %s:\n%s", name, expression, text)
+	}
+	text = contentLength.ReplaceAllString(text, "")
+	x, err := readPair(pairs[i].name, i+1, []byte(pairs[i].request), []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+var contentLength = regexp.MustCompile("(?m)^Content-Length: .*\r\n")
