@@ -27,7 +27,6 @@ type message struct {
 // exchange is a request and its answer.
 type exchange struct {
 	name    string // entry 3, or the NAME of a pair
-	number  int    // its place in the recording
 	method  string
 	path    string // from /v2 or /rest on
 	query   url.Values
@@ -187,6 +186,11 @@ func (x *exchange) errors() []any { return x.values("errors") }
 // hasError reports whether an entry of the envelope has an errorCode.
 func (x *exchange) hasError(code string) bool {
 	return slices.Contains(x.values("errors", "errorCode"), any(code))
+}
+
+// hasReason reports whether an entry of the envelope has a details.reason.
+func (x *exchange) hasReason(reason string) bool {
+	return slices.Contains(x.values("errors", "details", "reason"), any(reason))
 }
 
 // blames reports whether an entry of the envelope says that a field is wrong.

@@ -124,7 +124,7 @@ func readEntry(number int, raw []byte) (*exchange, error) {
 		}
 	}
 	request.lost = len(request.body) == 0 && e.Request.BodySize > 0
-	x, err := newExchange(fmt.Sprintf("entry %d", number), number, e.Request.Method, e.Request.URL, request)
+	x, err := newExchange(fmt.Sprintf("entry %d", number), e.Request.Method, e.Request.URL, request)
 	if x == nil || err != nil {
 		return nil, err
 	}

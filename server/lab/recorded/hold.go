@@ -132,8 +132,8 @@ func (x *exchange) legacyHeaders() (list []fault) {
 
 // hasBody reports whether the answer is one with a body that was recorded.
 func (x *exchange) hasBody() bool {
-	bare := x.method == http.MethodHead || x.status == http.StatusNoContent || x.status == http.StatusNotModified
-	return !bare && !x.answer.lost
+	isEmpty := x.status == http.StatusNoContent || x.status == http.StatusNotModified
+	return x.method != http.MethodHead && !isEmpty && !x.answer.lost
 }
 
 // gateways are the statuses that proxies answer by themselves, often as HTML.

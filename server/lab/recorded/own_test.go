@@ -131,7 +131,8 @@ func (p *player) record(name string, r *http.Request, body string, w *httptest.R
 	fmt.Fprintf(&response, "HTTP/1.1 %d %s\r\n", w.Code, http.StatusText(w.Code))
 	w.Header().Write(&response)
 	fmt.Fprintf(&response, "\r\n%s", w.Body)
-	p.pairs = append(p.pairs, pair{fmt.Sprintf("%02d-%s", len(p.pairs)+1, name), request.String(), response.String()})
+	name = fmt.Sprintf("%02d-%s", len(p.pairs)+1, name)
+	p.pairs = append(p.pairs, pair{name, request.String(), response.String()})
 }
 
 // ownPairs returns what this program answers to the steps of the file.
@@ -195,8 +196,8 @@ func saidOf(t *testing.T, file string) []string {
 func recordingOf(t *testing.T, pairs []pair) *Recording {
 	t.Helper()
 	r := new(Recording)
-	for i, p := range pairs {
-		x, err := readPair(p.name, i+1, []byte(p.request), []byte(p.response))
+	for _, p := range pairs {
+		x, err := readPair(p.name, []byte(p.request), []byte(p.response))
 		if err != nil || x == nil {
 			t.Fatal(p.name, x, err)
 		}
@@ -208,9 +209,9 @@ func recordingOf(t *testing.T, pairs []pair) *Recording {
 
 // alter returns an exchange of a recording as another one: in its answer, what an expression matches is
 // replaced. That has to change something.
-func alter(t *testing.T, pairs []pair, name, expression, by string) *exchange {
+func alter(t *testing.T, pairs []pair, name, expression, by string) (i int, x *exchange) {
 	t.Helper()
-	i := slices.IndexFunc(pairs, func(p pair) bool { return strings.HasSuffix(p.name, "-"+name) })
+	i = slices.IndexFunc(pairs, func(p pair) bool { return strings.HasSuffix(p.name, "-"+name) })
 	if i < 0 {
 		t.Fatal("no pair ", name)
 	}
@@ -219,11 +220,11 @@ func alter(t *testing.T, pairs []pair, name, expression, by string) *exchange {
 		t.Fatalf("%s has no %s:\n%s", name, expression, text)
 	}
 	text = contentLength.ReplaceAllString(text, "")
-	x, err := readPair(pairs[i].name, i+1, []byte(pairs[i].request), []byte(text))
+	x, err := readPair(pairs[i].name, []byte(pairs[i].request), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x
+	return i, x
 }
 
 var contentLength = regexp.MustCompile("(?m)^Content-Length: .*\r\n")

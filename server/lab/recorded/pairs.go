@@ -30,7 +30,7 @@ func readPairs(dir string) ([]*exchange, error) {
 	}
 	var list []*exchange
 	size := 0
-	for i, name := range names {
+	for _, name := range names {
 		request, err := readFile(dir, name+requestEnd, &size)
 		if err != nil {
 			return nil, err
@@ -39,7 +39,7 @@ func readPairs(dir string) ([]*exchange, error) {
 		if err != nil {
 			return nil, err
 		}
-		x, err := readPair(name, i+1, request, response)
+		x, err := readPair(name, request, response)
 		if err != nil {
 			return nil, err
 		}
@@ -61,8 +61,9 @@ func pairNames(files []os.DirEntry) (names []string, err error) {
 		if isRequest && !there[name+responseEnd] {
 			return nil, fmt.Errorf("%s is missing, want one beside %s", name+responseEnd, f.Name())
 		}
-		if answered, isResponse := strings.CutSuffix(f.Name(), responseEnd); isResponse && !there[answered+requestEnd] {
-			return nil, fmt.Errorf("%s is missing, want one beside %s", answered+requestEnd, f.Name())
+		asked, isResponse := strings.CutSuffix(f.Name(), responseEnd)
+		if isResponse && !there[asked+requestEnd] {
+			return nil, fmt.Errorf("%s is missing, want one beside %s", asked+requestEnd, f.Name())
 		}
 		if isRequest {
 			names = append(names, name)
@@ -102,7 +103,7 @@ var (
 )
 
 // readPair reads a request and its answer; nil where it is no call of the service.
-func readPair(name string, number int, request, response []byte) (*exchange, error) {
+func readPair(name string, request, response []byte) (*exchange, error) {
 	first, asked, err := readMessage(request)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name+requestEnd, err)
@@ -114,7 +115,7 @@ func readPair(name string, number int, request, response []byte) (*exchange, err
 	if len(bytes.TrimSpace(asked.body)) == 0 {
 		asked.body = nil // the last line's end of a file that was written by hand
 	}
-	x, err := newExchange(name, number, line[1], line[2], asked)
+	x, err := newExchange(name, line[1], line[2], asked)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name+requestEnd, err)
 	}

@@ -50,8 +50,8 @@ func Read(file string) (*Recording, error) {
 }
 
 // newExchange returns an exchange whose request is read; nil where it is no call of the service.
-func newExchange(name string, number int, method, target string, request message) (*exchange, error) {
-	x := &exchange{name: name, number: number, method: method, request: request}
+func newExchange(name, method, target string, request message) (*exchange, error) {
+	x := &exchange{name: name, method: method, request: request}
 	isCall, err := x.setTarget(target)
 	if err != nil || !isCall {
 		return nil, err
@@ -84,7 +84,8 @@ func (x *exchange) setAnswer(status int, answer message) error {
 // leaves the headers as they were: only what is found packed is unpacked.
 func (m *message) unpack() error {
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") {
-		whole, err := io.ReadAll(io.LimitReader(httputil.NewChunkedReader(bytes.NewReader(m.body)), maxBody+1))
+		chunks := httputil.NewChunkedReader(bytes.NewReader(m.body))
+		whole, err := io.ReadAll(io.LimitReader(chunks, maxBody+1))
 		if err == nil {
 			m.body = whole
 		}

@@ -7,9 +7,9 @@
 //   - contradicts: what the interface itself excludes. interface.json has what the interface states, as
 //     schemas; what it leaves open, as whether a member may be missing, they leave open too.
 //   - told: what differs from /openapi.json, which is what this program answers and takes.
-//   - agrees, differs, not seen: for each row of decisions.md, whether the deployment does the same. The table
-//     rows names the rows that a recording can show, and the checks that look for them; all others are not
-//     seen.
+//   - agrees, differs, not seen: for each row of decisions.md, whether the deployment does the same. The
+//     table rows names the rows that a recording can show, and the checks that look for them; all others are
+//     not seen.
 //
 // Recordings have names, addresses and keys of people. So no value is printed: only names of members and of
 // parameters, types, codes, and paths whose variable parts are replaced by their names.
@@ -17,10 +17,8 @@ package recorded
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 )
 
 // Recording is what a deployment was asked and has answered.
@@ -91,12 +89,9 @@ func (r *Recording) Write(to io.Writer) (contradictions int, err error) {
 	return len(contradicts.list), w.Flush()
 }
 
-// prepare orders the exchanges, and notes what all of them show together. A recording that hides keys has
-// answers of calls that need one, and no key with them.
+// prepare notes what all exchanges show together. A recording that hides keys has answers of calls that need
+// one, and no key with them.
 func (r *Recording) prepare() {
-	slices.SortStableFunc(r.exchanges, func(a, b *exchange) int {
-		return cmp.Compare(a.number, b.number)
-	})
 	hidden := false
 	for _, x := range r.exchanges {
 		hidden = hidden || x.needsKey() && !x.hasKey() && x.ok()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 
 	"waybill/server/docs"
 )
@@ -54,7 +55,7 @@ type row struct {
 
 // rows are the rows that a recording can show. What a row is about and no answer tells, as what is on the
 // disk, is looked for by no check; where a row has several parts, those count that were seen.
-var rows = append(append(append(append([]row{}, requestRows...), searchRows...), bookingRows...), companyRows...)
+var rows = slices.Concat(requestRows, searchRows, bookingRows, companyRows)
 
 // decisionRow finds the ids of decisions.md.
 var decisionRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")

@@ -104,7 +104,7 @@ func (r *Recording) seatsSegments(x *exchange) sight {
 }
 
 func (r *Recording) seatsShort(x *exchange) sight {
-	if !x.is(postBooking) || x.status != http.StatusConflict || x.request.header.Get("Idempotency-Key") != "" {
+	if !x.is(postBooking) || x.status != http.StatusConflict || x.mayBeReplayed() {
 		return unseen
 	}
 	_, isGiven := numberOf(x.answer.value, "errors", "details", "seatsLeft")
@@ -157,7 +157,8 @@ func (r *Recording) ticketsRevival(x *exchange) sight {
 		return unseen
 	}
 	if x.status == http.StatusConflict {
-		return sameIf(len(x.values("errors", "details", "ordersIds")) > 0, "the 409 does not name the tickets")
+		named := x.values("errors", "details", "ordersIds")
+		return sameIf(len(named) > 0, "the 409 does not name the tickets")
 	}
 	for _, t := range x.tickets() {
 		if slices.Contains(lapsed, textOf(t, "id")) && textOf(t, "status") == "Confirmed" {

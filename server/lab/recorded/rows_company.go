@@ -57,7 +57,10 @@ func (r *Recording) sessionsCookies(x *exchange) sight {
 	if !x.is(postLogin) || !x.ok() || len(cookies) == 0 { // browsers leave them out of a HAR
 		return unseen
 	}
-	want := map[string]time.Duration{"waybill_access": 15 * time.Minute, "waybill_refresh": 30 * 24 * time.Hour}
+	want := map[string]time.Duration{
+		"waybill_access":  15 * time.Minute,
+		"waybill_refresh": 30 * 24 * time.Hour,
+	}
 	for _, c := range cookies {
 		life, known := want[c.Name]
 		switch {
@@ -90,7 +93,8 @@ func (x *exchange) endsIn(life time.Duration, names ...string) sight {
 		return unseen
 	}
 	off := ends.Sub(x.at()) - life
-	return sameIf(off.Abs() <= 2*time.Second, fmt.Sprintf("%s is not %s after the answer", names[len(names)-1], life))
+	what := fmt.Sprintf("%s is not %s after the answer", names[len(names)-1], life)
+	return sameIf(off.Abs() <= 2*time.Second, what)
 }
 
 // passwordsFailures counts the failures of an e-mail before an answer.
@@ -113,9 +117,11 @@ func (r *Recording) passwordsFailures(x *exchange) sight {
 	}
 	if x.status == http.StatusTooManyRequests && failures > 0 {
 		hasWait := x.answer.header.Get("Retry-After") != ""
-		return sameIf(failures == most && hasWait, "429 comes after another number of failures, or without Retry-After")
+		return sameIf(failures == most && hasWait,
+			"429 comes after another number of failures, or without Retry-After")
 	}
-	return sameUnless(failures >= most && x.status == http.StatusUnauthorized, "more than 10 failures are not 429")
+	isLate := failures >= most && x.status == http.StatusUnauthorized
+	return sameUnless(isLate, "more than 10 failures are not 429")
 }
 
 // sameUnless is what differs where something holds; else nothing was seen.
@@ -164,8 +170,8 @@ func (r *Recording) reportsLife(x *exchange) sight {
 		}
 		completed := ends.Add(-life)
 		ordered := timeOf(report, "createdAt")
-		isLater := completed.After(x.at().Add(time.Second))
-		seen = either(seen, sameIf(!completed.Before(ordered) && !isLater, "a report does not end 7 days after its completion"))
+		isMeanwhile := !completed.Before(ordered) && !completed.After(x.at().Add(time.Second))
+		seen = either(seen, sameIf(isMeanwhile, "a report does not end 7 days after its completion"))
 	}
 	return seen
 }
@@ -256,7 +262,8 @@ func (r *Recording) legacyPatch(x *exchange) sight {
 	if x.ok() {
 		return sameIf(len(x.values("data")) > 0, "the answer is no list of tickets")
 	}
-	isCarriers := slices.Contains([]string{"Confirmed", "NotConfirmed", "Prepaid"}, firstText(x.sent("status")))
+	status := firstText(x.sent("status"))
+	isCarriers := slices.Contains([]string{"Confirmed", "NotConfirmed", "Prepaid"}, status)
 	if isCarriers && r.hasKeys && x.hasKey() {
 		return sameIf(x.status == http.StatusBadRequest, "a status of the carrier is not 400")
 	}

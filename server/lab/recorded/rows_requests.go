@@ -87,10 +87,12 @@ func (r *Recording) bodiesType(x *exchange) sight {
 	}
 	switch x.status {
 	case http.StatusUnsupportedMediaType:
-		return sameIf(x.isOtherMedia() && x.hasError("UNSUPPORTED_MEDIA_TYPE"), "a 415 for JSON, or of another errorCode")
+		return sameIf(x.isOtherMedia() && x.hasError("UNSUPPORTED_MEDIA_TYPE"),
+			"a 415 for JSON, or of another errorCode")
 	case http.StatusRequestEntityTooLarge:
 		const most = 256 << 10
-		return sameIf(len(x.request.body) > most && x.hasError("BODY_TOO_LARGE"), "the 413 is of another size or errorCode")
+		return sameIf(len(x.request.body) > most && x.hasError("BODY_TOO_LARGE"),
+			"the 413 is of another size or errorCode")
 	}
 	if x.ok() && x.request.header.Get("Content-Type") == "" {
 		return same
@@ -205,7 +207,7 @@ func (r *Recording) errorsPlace(x *exchange) sight {
 	if !helpLink.MatchString(strings.Join(x.answer.header.Values("Link"), ",")) {
 		return other("an error has no Link to help")
 	}
-	ofPlace := x.is("GET /v2/cities/{slug}", "GET /v2/stops/{id}", "GET /v2/offers/schedule", "GET /v2/offers")
+	ofPlace := x.is("GET /v2/cities/{slug}", "GET /v2/stops/{id}", getSchedule, getOffers)
 	if ofPlace && x.status == http.StatusNotFound {
 		return sameIf(len(x.values("errors", "details", "field")) > 0, "the 404 does not name the parameter")
 	}
@@ -324,7 +326,8 @@ func (r *Recording) valuesAbsent(x *exchange) sight {
 		return unseen
 	}
 	c := &schema.Checker{Doc: schema.Waybill}
-	c.Check(schema.Waybill.Object(answer, "content", "application/json")["schema"], "", x.answer.value, "body")
+	media := schema.Waybill.Object(answer, "content", "application/json")
+	c.Check(media["schema"], "", x.answer.value, "body")
 	for _, p := range c.Problems {
 		if p.Keyword == "required" {
 			return other(shownPlace(p.Place) + " has no " + p.Name)
@@ -385,9 +388,10 @@ func (r *Recording) idempotencyKey(x *exchange) sight {
 		return unseen
 	}
 	if first.path != x.path || string(first.request.body) != string(x.request.body) {
-		return sameIf(x.status == http.StatusUnprocessableEntity, "another request under the same key is not 422")
+		is422 := x.status == http.StatusUnprocessableEntity
+		return sameIf(is422, "another request under the same key is not 422")
 	}
-	if first.hasError("CONFLICT") && slices.Contains(first.values("errors", "details", "reason"), any("IN_PROGRESS")) {
+	if first.hasReason("IN_PROGRESS") {
 		return unseen
 	}
 	replayed := x.answer.header.Get("Idempotent-Replayed") == "true"

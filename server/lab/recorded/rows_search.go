@@ -156,9 +156,10 @@ func (r *Recording) searchOrder(x *exchange) sight {
 
 // departuresDeparted looks at searches of the day on which they were asked.
 func (r *Recording) departuresDeparted(x *exchange) sight {
-	if x.is("POST /v2/bookings") && slices.Contains(x.values("errors", "details", "reason"), any("DEPARTED")) {
+	if x.is(postBooking) && x.hasReason("DEPARTED") {
 		left, _ := numberOf(x.answer.value, "errors", "details", "seatsLeft")
-		return sameIf(x.status == http.StatusConflict && left == 0, "an offer that has departed is no 409 with seatsLeft 0")
+		isFull := x.status == http.StatusConflict && left == 0
+		return sameIf(isFull, "an offer that has departed is no 409 with seatsLeft 0")
 	}
 	if !x.is(getSchedule, getOffers) || !x.ok() || x.at().IsZero() {
 		return unseen
@@ -249,7 +250,7 @@ func (r *Recording) offersParameters(x *exchange) sight {
 }
 
 func (r *Recording) offersChanged(x *exchange) sight {
-	if !x.is("POST /v2/bookings") || !slices.Contains(x.values("errors", "details", "reason"), any("CHANGED")) {
+	if !x.is(postBooking) || !x.hasReason("CHANGED") {
 		return unseen
 	}
 	left, isGiven := numberOf(x.answer.value, "errors", "details", "seatsLeft")
@@ -259,7 +260,7 @@ func (r *Recording) offersChanged(x *exchange) sight {
 // tokensBound looks at bookings of offers that the recording shows being found: by another partner, or in the
 // schedule, where anybody finds them.
 func (r *Recording) tokensBound(x *exchange) sight {
-	if !r.hasKeys || !x.is("POST /v2/bookings") || firstText(x.sent("offerId")) == "" {
+	if !r.hasKeys || !x.is(postBooking) || firstText(x.sent("offerId")) == "" {
 		return unseen
 	}
 	isBad := x.status == http.StatusBadRequest && x.blames("offerId") && !x.hasError("OFFER_EXPIRED")

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waybill/server/docs"
 )
 
 // made are pairs of which our own server's recording has none that agree: ROW, the request and the answer.
@@ -132,7 +134,7 @@ var otherwise = [][4]string{
 	{"legacy.patch", "rest-carrier", "400 Bad Request", "404 Not Found"},
 }
 
-// Decision conform.recorded: of each row that a recording can show one makes it agree, and another one differ.
+// Decision conform.recorded: of each row that is looked for one recording makes it agree, another one differ.
 func TestEachRowAgreesAndDiffers(t *testing.T) {
 	pairs := ownPairs(t)
 	own := recordingOf(t, pairs)
@@ -141,8 +143,8 @@ func TestEachRowAgreesAndDiffers(t *testing.T) {
 		id := x[0]
 		expectRow(t, "agrees", id, own)
 		altered := &Recording{exchanges: slices.Clone(own.exchanges), hasKeys: own.hasKeys}
-		other := alter(t, pairs, x[1], x[2], x[3])
-		altered.exchanges[other.number-1] = other
+		i, other := alter(t, pairs, x[1], x[2], x[3])
+		altered.exchanges[i] = other
 		expectRow(t, "differs", id, altered)
 		seen[id]++
 	}
@@ -184,6 +186,10 @@ func TestRowsAreThoseOfTheDecisions(t *testing.T) {
 	}
 	if len(rows) < 25 {
 		t.Errorf("only %d rows are looked for", len(rows))
+	}
+	page, err := docs.Files.ReadFile("testing.md")
+	if err != nil || !strings.Contains(string(page), fmt.Sprintf(" %d rows of the decisions\n", len(rows))) {
+		t.Errorf("testing.md does not say that %d rows are looked for: %v", len(rows), err)
 	}
 	var got []string
 	for _, line := range said(t, recordingOf(t, made["legacy.gone"])) {

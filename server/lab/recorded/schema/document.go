@@ -4,7 +4,8 @@
 //
 //	op := schema.Waybill.Operations("paths")["GET /v2/cities"]
 //	c := schema.Checker{Doc: schema.Waybill}
-//	c.Check(schema.Waybill.Object(op, "responses", "200", "content", "application/json", "schema"), "", value)
+//	answer := schema.Waybill.Object(op, "responses", "200", "content", "application/json")
+//	c.Check(answer["schema"], "", value, "body")
 //	for _, p := range c.Problems { … }
 //
 // A [Problem] can be said with the value that it is about, as tests do, or without it, where the value is not

@@ -3,7 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 )
 
@@ -117,13 +117,13 @@ func KindOf(v any) string {
 // maxWord is how many characters a name has at most that is shown.
 const maxWord = 30
 
-// Word returns a name if it looks like one that somebody has given, in letters with words at most parted by _
-// or -, and a digit at most at its end. Else it may be data, as an id or an address is, and … takes its place.
+// word matches a name that somebody has given: in letters, with _ or - between them, and a digit at its end.
+var word = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]*[0-9]?$`)
+
+// Word returns a name if it looks like one that somebody has given. Else it may be data, as an id or an
+// address is, and … takes its place.
 func Word(name string) string {
-	isLetter := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
-	letters := strings.TrimRight(name, "0123456789")
-	odd := slices.ContainsFunc([]rune(letters), func(r rune) bool { return !isLetter(r) && r != '_' && r != '-' })
-	if odd || letters == "" || len(name) > maxWord || len(name)-len(letters) > 1 {
+	if len(name) > maxWord || !word.MatchString(name) {
 		return "…"
 	}
 	return name
