@@ -61,7 +61,8 @@ var conformVerb = verb{"conform", "", "plays the interface's rules against any s
 		{"id-token", "", "an ID `token` of a company user"},
 		{"stage", 0, "only the stage of this `number`, 1 to 9"},
 		{"list", false, "print the rules, and ask nobody"},
-		{"junit", "", "the `file` to write the results into, as JUnit"}}}
+		{"junit", "", "the `file` to write the results into, as JUnit"},
+		{"recorded", "", "ask nobody: what a deployment has answered, in a HAR `file` or a directory of pairs"}}}
 
 // newLab returns the test bench of a server that has no test clock: it gives up one that the directory had.
 func newLab() *stand.Lab {

@@ -37,6 +37,7 @@ func TestTesterFlagsThatCannotBe(t *testing.T) {
 		"conform -base-url http://127.0.0.1:1 -from a -to b -date soon":    "-date",
 		"conform -base-url http://127.0.0.1:1 -key a -key2 a":              "two partners",
 		"conform -base-url http://127.0.0.1:1 -control http://127.0.0.1:1": "-write",
+		"conform -base-url http://127.0.0.1:1 -recorded x":                 "-recorded asks nobody",
 	} {
 		dir := t.TempDir()
 		t.Chdir(dir)

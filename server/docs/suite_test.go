@@ -51,7 +51,7 @@ func TestSuiteExamples(t *testing.T) {
 	}
 	shell := suite(t, "sh")
 	var examples strings.Builder
-	examples.WriteString(shell[1])
+	examples.WriteString(shell[1] + shell[2])
 	said := []string{"shell: one booking, paid once, one letter"}
 	for _, x := range []struct{ language, needs, file, run, says string }{
 		{"go", "go", "suite_test.go", "go test -count=1 suite_test.go", "ok  \tcommand-line-arguments"},
@@ -69,15 +69,15 @@ func TestSuiteExamples(t *testing.T) {
 		examples.WriteString(x.run + "\n")
 		said = append(said, x.says)
 	}
-	again := shell[1] // by default the examples in languages are not run a second time
+	again := shell[2] // by default the examples in languages are not run a second time
 	times := []int{2, 1}
 	if *long {
 		again = examples.String()
 		times[1] = 2
 	}
 	begin := strings.Replace(shell[0], "go build -o waybill .\n", "", 1)
-	script := "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n" + begin + examples.String() + shell[2] +
-		begin + again + shell[2] // a second time
+	script := "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n" + begin + examples.String() + shell[3] +
+		begin + again + shell[3] // a second time
 	script = strings.ReplaceAll(script, "127.0.0.1:8080", freeAddress(t))
 	script = strings.ReplaceAll(script, "127.0.0.1:8081", freeAddress(t))
 	p := newPaste()

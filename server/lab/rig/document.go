@@ -2,7 +2,6 @@ package rig
 
 import (
 	"encoding/json"
-	"fmt"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -14,36 +13,53 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"waybill/server/lab/recorded/schema"
 )
+
+// Specification is /openapi.json as a client reads it.
+var Specification = map[string]any(schema.Waybill)
 
 // Operations are the document's, by the pattern of their route.
 var Operations = OperationsOf("paths")
 
 // OperationsOf returns the operations of a section of the document, by method and path.
 func OperationsOf(section string) map[string]map[string]any {
-	all := map[string]map[string]any{}
-	for path, item := range Object(Specification, section) {
-		for method := range item.(map[string]any) {
-			if method != "parameters" {
-				all[strings.ToUpper(method)+" "+path] = Object(item, method)
-			}
-		}
-	}
-	return all
+	return schema.Waybill.Operations(section)
 }
 
 // ErrorKinds are the errors that an entry of the envelope may be.
 var ErrorKinds = Object(Specification, "components", "x-errors")
 
+// Object returns a member of a member of the document that is an object; nil where there is none.
+func Object(v any, names ...string) map[string]any { return schema.Waybill.Object(v, names...) }
+
+// Resolve returns an object of the document, or the one that its $ref names.
+func Resolve(v any) map[string]any { return schema.Waybill.Resolve(v) }
+
+// Elements returns the elements of a list; none where it is none.
+func Elements(v any) []any { return schema.Elements(v) }
+
+// Valid checks a value against a schema that stands at a place of the document.
+func Valid(s any, at string, v any) *schema.Checker {
+	c := &schema.Checker{Doc: schema.Waybill}
+	c.Check(s, at, v, "body")
+	return c
+}
+
+// ValidWritten checks a value that Waybill wrote.
+func ValidWritten(s any, at string, v any) *schema.Checker {
+	c := written()
+	c.Check(s, at, v, "body")
+	return c
+}
+
+// written returns a checker of what Waybill wrote.
+func written() *schema.Checker { return &schema.Checker{Doc: schema.Waybill, Ours: true} }
+
 // IsPage reports whether a path is that of a page, which people read: the document does not have it.
 func IsPage(path string) bool {
 	return path == "/" || path == "/{$}" || path == "/docs" || strings.HasPrefix(path, "/docs/")
-}
-
-// Elements returns the elements of a list; none where it is none.
-func Elements(v any) []any {
-	l, _ := v.([]any)
-	return l
 }
 
 // documentMux finds the operation of a request as a client's router would.
@@ -95,20 +111,21 @@ func Undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
 	if answer == nil {
 		return []string{r.Method + " " + r.URL.Path + ": the document has no " + status}
 	}
-	c := &Checker{Ours: true, seen: []string{at}}
+	c := written()
+	c.Seen = append(c.Seen, at)
 	checkHeaders(c, at, answer, w.Header())
 	media, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type"))
 	content := Object(answer, "content", media)
 	var body any = w.Body.String()
 	if media == "application/json" {
 		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
-			c.fail("body", "is no JSON: %v", err)
+			c.Fail("body", "is no JSON: %v", err)
 		}
 	}
 	if content == nil {
-		c.fail("body", "is %s, which the document does not have", media)
+		c.Fail("body", "is %s, which the document does not have", media)
 	} else {
-		c.check(content["schema"], at, body, "body")
+		c.Check(content["schema"], at, body, "body")
 	}
 	if w.Code >= http.StatusBadRequest {
 		c.CheckErrors(answer, at, body)
@@ -116,27 +133,23 @@ func Undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
 	if len(c.Problems) == 0 {
 		Told.Lock()
 		defer Told.Unlock()
-		for _, place := range c.seen {
+		for _, place := range c.Seen {
 			Told.Places[place] = true
 		}
 	}
-	return c.Problems
-}
-
-// CheckErrors checks that each entry of an envelope is of a kind that the answer may list.
-func (c *Checker) CheckErrors(answer map[string]any, at string, body any) {
-	allowed := map[string]any{"anyOf": Elements(answer["x-errors"])}
-	for i, e := range Elements(Object(body)["errors"]) {
-		c.check(allowed, at+"/x-errors", e, fmt.Sprintf("body.errors[%d]", i))
+	var problems []string
+	for _, p := range c.Problems {
+		problems = append(problems, p.String())
 	}
+	return problems
 }
 
-func checkHeaders(c *Checker, at string, answer map[string]any, header http.Header) {
+func checkHeaders(c *schema.Checker, at string, answer map[string]any, header http.Header) {
 	documented := Object(answer, "headers")
 	for name, h := range documented {
 		values := header.Values(name)
 		if len(values) == 0 && Object(h)["required"] == true {
-			c.fail("header", "%s is missing", name)
+			c.Fail("header", "%s is missing", name)
 		}
 		for _, text := range values {
 			var v any = text
@@ -144,13 +157,13 @@ func checkHeaders(c *Checker, at string, answer map[string]any, header http.Head
 			if err == nil && Object(h, "schema")["type"] == "integer" {
 				v = n
 			}
-			c.check(Object(h)["schema"], at+"/headers/"+name, v, name)
+			c.Check(Object(h)["schema"], at+"/headers/"+name, v, name)
 		}
 	}
 	for name := range header {
 		if documented[name] == nil && documented[http.CanonicalHeaderKey(name)] == nil &&
 			!slices.Contains(plumbing, name) {
-			c.fail("header", "%s is not in the document", name)
+			c.Fail("header", "%s is not in the document", name)
 		}
 	}
 }

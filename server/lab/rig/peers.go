@@ -80,25 +80,25 @@ func (c PeerCall) Signed(t *testing.T, dir string) {
 func (x PeerCall) Documented(t *testing.T, webhook string) {
 	t.Helper()
 	item := Object(Specification, "webhooks", webhook)
-	c := &Checker{Ours: true}
+	c := written()
 	known := append(slices.Clone(plumbing), "User-Agent")
 	for _, p := range Elements(item["parameters"]) {
 		p := Resolve(p)
 		name := http.CanonicalHeaderKey(p["name"].(string))
-		c.check(p["schema"], webhook, x.header.Get(name), name)
+		c.Check(p["schema"], webhook, x.header.Get(name), name)
 		known = append(known, name)
 	}
 	for name, values := range x.header {
 		if !slices.Contains(known, name) || len(values) != 1 {
-			c.fail("header", "%s is %q", name, values)
+			c.Fail("header", "%s is %q", name, values)
 		}
 	}
 	var body any
 	if err := json.Unmarshal([]byte(x.Body), &body); err != nil {
-		c.fail("body", "is no JSON: %v", err)
+		c.Fail("body", "is no JSON: %v", err)
 	}
 	media := x.header.Get("Content-Type")
-	c.check(Object(item, "post", "requestBody", "content", media)["schema"], webhook, body, "body")
+	c.Check(Object(item, "post", "requestBody", "content", media)["schema"], webhook, body, "body")
 	for _, problem := range c.Problems {
 		t.Errorf("%s: not as the document says: %s", webhook, problem)
 	}

@@ -1,8 +1,8 @@
-package rig
+package schema
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"reflect"
@@ -12,89 +12,63 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
-
-	"waybill/server/api/reference"
 )
 
-// Specification is /openapi.json as a client reads it.
-var Specification = func() map[string]any {
-	var doc map[string]any
-	if err := json.Unmarshal(reference.OpenAPI, &doc); err != nil {
-		panic(err)
-	}
-	return doc
-}()
-
-// Object returns a member of a member that is an object; nil where there is none.
-func Object(v any, names ...string) map[string]any {
-	for _, name := range names {
-		v = Resolve(v)[name]
-	}
-	return Resolve(v)
-}
-
-// Resolve returns an object, or the one that its $ref names.
-func Resolve(v any) map[string]any {
-	o, _ := v.(map[string]any)
-	if ref, ok := o["$ref"].(string); ok {
-		return Object(Specification, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
-	}
-	return o
-}
-
-// Checker holds a value against a schema, strictly: a keyword that it does not know is a problem.
+// Checker holds values against schemas of a document, strictly: a keyword that it does not know is a problem.
 type Checker struct {
+	Doc      Document
 	Ours     bool // Waybill wrote the value: a member that the document does not name is a problem
-	Problems []string
-	seen     []string // the places of the schemas that held, with what stood there
+	Problems []Problem
+	Seen     []string // the places of the schemas that held, with what stood there
 }
 
-func (c *Checker) fail(place, format string, args ...any) {
-	c.Problems = append(c.Problems, place+" "+fmt.Sprintf(format, args...))
+// Check checks a value, which stands at a place of a message, against a schema, which stands at a place of
+// the document.
+func (c *Checker) Check(schema any, at string, v any, place string) {
+	s, ok := schema.(map[string]any)
+	if !ok {
+		c.fail(Problem{Place: place, Keyword: "no schema", Want: at})
+		return
+	}
+	c.Seen = append(c.Seen, at)
+	if _, listed := s["enum"]; v == nil || listed {
+		c.Seen = append(c.Seen, fmt.Sprint(at, "=", v))
+	}
+	for _, keyword := range slices.Sorted(maps.Keys(s)) {
+		if !c.scalar(keyword, s[keyword], v, place) && !c.compound(s, keyword, at, v, place) {
+			c.fail(Problem{Place: place, Keyword: "unknown keyword", Want: at, Name: keyword})
+		}
+	}
+	if c.Ours {
+		c.named(s, v, place)
+	}
 }
 
-// Valid checks a value against a schema that stands at a place of the document.
-func Valid(schema any, at string, v any) *Checker {
-	c := new(Checker)
-	c.check(schema, at, v, "body")
-	return c
+// CheckErrors checks that each entry of an envelope is of a kind that the answer may list.
+func (c *Checker) CheckErrors(answer map[string]any, at string, body any) {
+	allowed := map[string]any{"anyOf": Elements(answer["x-errors"])}
+	for i, e := range Elements(c.Doc.Object(body)["errors"]) {
+		c.Check(allowed, at+"/x-errors", e, fmt.Sprintf("body.errors[%d]", i))
+	}
 }
 
-// ValidWritten checks a value that Waybill wrote.
-func ValidWritten(schema any, at string, v any) *Checker {
-	c := &Checker{Ours: true}
-	c.check(schema, at, v, "body")
-	return c
+// Fail notes a problem that no keyword is about, in words.
+func (c *Checker) Fail(place, format string, args ...any) {
+	c.fail(Problem{Place: place, Keyword: "words", Want: fmt.Sprintf(format, args...)})
+}
+
+func (c *Checker) fail(p Problem) {
+	c.Problems = append(c.Problems, p)
 }
 
 // named checks that an object has only members that its schema names, or leaves open on purpose.
 func (c *Checker) named(s map[string]any, v any, place string) {
 	properties, listed := s["properties"].(map[string]any)
 	members, _ := v.(map[string]any)
-	for name := range members {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if listed && properties[name] == nil && s["additionalProperties"] != true {
-			c.fail(place, "has the member %s, which the document does not name", name)
+			c.fail(Problem{Place: place, Keyword: "unnamed", Name: name, Got: members[name]})
 		}
-	}
-}
-
-func (c *Checker) check(schema any, at string, v any, place string) {
-	s, ok := schema.(map[string]any)
-	if !ok {
-		c.fail(place, "has a schema that is no object, at %s", at)
-		return
-	}
-	c.seen = append(c.seen, at)
-	if _, listed := s["enum"]; v == nil || listed {
-		c.seen = append(c.seen, fmt.Sprint(at, "=", v))
-	}
-	for keyword, arg := range s {
-		if !c.scalar(keyword, arg, v, place) && !c.compound(s, keyword, arg, at, v, place) {
-			c.fail(place, "has a schema with the unknown keyword %s, at %s", keyword, at)
-		}
-	}
-	if c.Ours {
-		c.named(s, v, place)
 	}
 }
 
@@ -137,46 +111,51 @@ func (c *Checker) scalar(keyword string, arg, v any, place string) bool {
 		return false
 	}
 	if bad {
-		shown, _ := json.Marshal(v)
-		c.fail(place, "is %.200s, against %s %v", shown, keyword, arg)
+		c.fail(Problem{Place: place, Keyword: keyword, Want: arg, Got: v})
 	}
 	return true
 }
 
 // compound checks a keyword that holds further schemas; false: it is none.
-func (c *Checker) compound(s map[string]any, keyword string, arg any, at string, v any, place string) bool {
+func (c *Checker) compound(s map[string]any, keyword, at string, v any, place string) bool {
+	arg := s[keyword]
 	members, isObject := v.(map[string]any)
 	list, _ := v.([]any)
 	switch keyword {
 	case "$ref":
-		c.check(Resolve(s), strings.TrimPrefix(arg.(string), "#/"), v, place)
+		c.Check(c.Doc.Resolve(s), strings.TrimPrefix(arg.(string), "#/"), v, place)
 	case "properties":
-		for name, p := range arg.(map[string]any) {
+		properties := arg.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
 			if x, given := members[name]; given {
-				c.check(p, at+"/properties/"+name, x, place+"."+name)
+				c.Check(properties[name], at+"/properties/"+name, x, place+"."+name)
 			}
 		}
 	case "required":
 		for _, name := range arg.([]any) {
 			if _, given := members[name.(string)]; isObject && !given {
-				c.fail(place, "has no %s", name)
+				c.fail(Problem{Place: place, Keyword: keyword, Name: name.(string)})
 			}
 		}
 	case "additionalProperties":
-		for name := range members {
-			if _, known := Object(s, "properties")[name]; !known && arg == false {
-				c.fail(place, "has an undeclared %s", name)
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if _, known := c.Doc.Object(s, "properties")[name]; !known && arg == false {
+				c.fail(Problem{Place: place, Keyword: keyword, Name: name, Got: members[name]})
 			}
 		}
 	case "maxProperties":
 		if float64(len(members)) > arg.(float64) {
-			c.fail(place, "has %d members, at most %v", len(members), arg)
+			c.fail(Problem{Place: place, Keyword: keyword, Want: arg, Got: v})
 		}
 	case "items":
 		for i, x := range list {
-			c.check(arg, at+"/items", x, fmt.Sprintf("%s[%d]", place, i))
+			c.Check(arg, at+"/items", x, fmt.Sprintf("%s[%d]", place, i))
 		}
-	case "oneOf", "anyOf", "allOf":
+	case "allOf":
+		for i, branch := range arg.([]any) {
+			c.Check(branch, fmt.Sprintf("%s/allOf/%d", at, i), v, place)
+		}
+	case "oneOf", "anyOf":
 		c.branches(keyword, arg.([]any), at, v, place)
 	default:
 		return false
@@ -184,25 +163,21 @@ func (c *Checker) compound(s map[string]any, keyword string, arg any, at string,
 	return true
 }
 
-// branches checks a value against each of several schemas.
+// branches checks a value against each of several schemas, of which one, or one at least, has to hold.
 func (c *Checker) branches(keyword string, schemas []any, at string, v any, place string) {
 	held := 0
-	var why []string
+	var why []Problem
 	for i, s := range schemas {
-		branch := &Checker{Ours: c.Ours}
-		branch.check(s, fmt.Sprintf("%s/%s/%d", at, keyword, i), v, place)
-		if why = append(why, branch.Problems...); len(branch.Problems) == 0 {
+		branch := &Checker{Doc: c.Doc, Ours: c.Ours}
+		branch.Check(s, fmt.Sprintf("%s/%s/%d", at, keyword, i), v, place)
+		why = append(why, branch.Problems...)
+		if len(branch.Problems) == 0 {
 			held++
-			c.seen = append(c.seen, branch.seen...)
+			c.Seen = append(c.Seen, branch.Seen...)
 		}
 	}
-	want := map[string]bool{
-		"oneOf": held == 1,
-		"anyOf": held > 0,
-		"allOf": held == len(schemas),
-	}
-	if !want[keyword] {
-		c.fail(place, "holds for %d of %s: %s", held, keyword, strings.Join(why, "; "))
+	if held == 0 || held > 1 && keyword == "oneOf" {
+		c.fail(Problem{Place: place, Keyword: keyword, Want: held, Got: v, Within: why})
 	}
 }
 
