@@ -107,7 +107,8 @@ func (st *Store[S, E]) opened(x *start[S, E]) *journal.Opened {
 		Program:   st.cfg.Program,
 		Witnesses: st.cfg.Witnesses,
 	}
-	if last, signed := x.end.Head.Seq, x.notes.Fits(); last > signed {
+	still := st.cfg.Still != nil && st.cfg.Still(x.state)
+	if last, signed := x.end.Head.Seq, x.notes.Fits(); last > signed && !still {
 		said.Unsigned = &journal.OpenedUnsigned{From: signed + 1, Lines: last - signed}
 	}
 	if x.end.Head.Seq == 0 {

@@ -104,6 +104,9 @@ type Config[S, E any] struct {
 	Ready func(S, Found) error
 	// Program says in the line of each start what opened the directory; nil: it is not said.
 	Program any
+	// Still, unless it is nil, reports whether the clock stands still. Then the line of a start does not say
+	// which lines are not signed: how far notes had come depends on how fast the machine is.
+	Still func(S) bool
 	// Witnesses are the names of those whom a server asks to sign too; nil where no server is started.
 	Witnesses    []string
 	Random       io.Reader // what the directory's name and key are made from; nil is crypto/rand's

@@ -32,6 +32,7 @@ var benchFlags = []option{
 		"serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z"},
 	{"frozen", false, "have that clock stand still until it is moved"},
 	{"test-control", "", "the loopback `address` where testers make worlds and have things go wrong"},
+	{"worlds", 0, "make this `number` of worlds, 1 to 99, at the ports after that of -test-control"},
 	{"seed", "", "the `number` that all that would be random comes from, in a new directory"},
 }
 
@@ -73,10 +74,15 @@ func newLab() *stand.Lab {
 type testBench struct {
 	clock   bool // there is a test clock
 	bench   *bench.Bench
-	addr    string       // where calls about worlds are made; "" is nowhere
-	control net.Listener // there; nil until listen
+	addr    string         // where calls about worlds are made; "" is nowhere
+	number  int            // of worlds that are made at the start
+	control net.Listener   // at addr; nil until listen
+	ports   []net.Listener // of the worlds of the start; none until listen
 	worlds  *worlds.Control
 }
+
+// maxWorlds is how many worlds a start may make.
+const maxWorlds = 99
 
 // testBench reads the flags of the test bench of a server that listens on addr.
 func (c *call) testBench(addr string) (*testBench, error) {
@@ -87,20 +93,47 @@ func (c *call) testBench(addr string) (*testBench, error) {
 	control := c.text("test-control")
 	set.Watch = control != ""
 	switch {
-	case (set.Frozen || set.Watch || c.isGiven("seed")) && !set.TestClock:
-		return nil, errors.New("-frozen, -seed and -test-control are of a test clock, which -test-clock starts")
+	case (set.Frozen || set.Watch || c.isGiven("seed") || c.isGiven("worlds")) && !set.TestClock:
+		return nil, errors.New("-frozen, -seed, -test-control and -worlds are of a test clock, " +
+			"which -test-clock starts")
 	case set.Watch && !isLoopback(control):
 		return nil, fmt.Errorf("-test-control %q is not a loopback address as in 127.0.0.1:8081", control)
 	}
 	if err := c.seed(&set, addr); err != nil {
 		return nil, err
 	}
+	number, err := c.worlds(control)
+	if err != nil {
+		return nil, err
+	}
 	return &testBench{
-		clock: set.TestClock,
-		bench: bench.New(set),
-		addr:  control,
+		clock:  set.TestClock,
+		bench:  bench.New(set),
+		addr:   control,
+		number: number,
 	}, nil
 }
+
+// worlds reads how many worlds are made at the start, at the ports after that of the control listener.
+func (c *call) worlds(control string) (number int, err error) {
+	if !c.isGiven("worlds") {
+		return 0, nil
+	}
+	number = c.get("worlds").(int)
+	if number < 1 || number > maxWorlds {
+		return 0, fmt.Errorf("-worlds must be from 1 to %d", maxWorlds)
+	}
+	if control == "" {
+		return 0, errors.New("-worlds are made at the ports after that of -test-control, which is not given")
+	}
+	if at, err := net.ResolveTCPAddr("tcp", control); err == nil && at.Port+number > lastPort {
+		return 0, fmt.Errorf("-worlds %d: there are not so many ports after %d", number, at.Port)
+	}
+	return number, nil
+}
+
+// lastPort is the last of all ports.
+const lastPort = 1<<16 - 1
 
 // testClock reads where the test clock starts.
 func (c *call) testClock(set *bench.Settings) (err error) {
@@ -147,13 +180,21 @@ func isLoopback(addr string) bool {
 // lab returns the bench as a server takes it.
 func (t *testBench) lab() *stand.Lab { return t.bench.Lab() }
 
-// listen opens the port for calls about worlds, if there is to be one.
+// listen opens the port for calls about worlds, if there is to be one, and those of the worlds of the start.
 func (t *testBench) listen() (err error) {
 	if t.addr == "" {
 		return nil
 	}
 	if t.control, err = net.Listen("tcp", t.addr); err != nil {
 		return fmt.Errorf("-test-control: %w", err)
+	}
+	at := t.control.Addr().(*net.TCPAddr).Port
+	for i := range t.number {
+		ln, err := worlds.ListenAt(at + i + 1)
+		if err != nil {
+			return fmt.Errorf("-worlds: %w", err)
+		}
+		t.ports = append(t.ports, ln)
 	}
 	return nil
 }
@@ -174,19 +215,26 @@ func (t *testBench) clean(cfg server.Config) {
 	}
 }
 
-// serve answers calls about worlds, beside a directory that is served.
-func (t *testBench) serve(f *front.Front) {
-	if t.control != nil {
-		t.worlds = worlds.Listen(t.control, f, t.bench)
+// serve answers calls about worlds, beside a directory that is open, and makes those of the start.
+func (t *testBench) serve(f *front.Front) error {
+	if t.control == nil {
+		return nil
 	}
+	t.worlds = worlds.Listen(t.control, f, t.bench)
+	ports := t.ports
+	t.ports = nil // they are the worlds' from here on
+	return t.worlds.MakeNumbered(ports)
 }
 
-// close removes all worlds, and closes their port.
+// close removes all worlds, and closes their ports.
 func (t *testBench) close(log *slog.Logger) {
 	if t.worlds != nil {
 		if err := t.worlds.Close(); err != nil {
 			log.Warn("not all worlds could be removed; the next start does it", "err", err)
 		}
+	}
+	for _, ln := range t.ports {
+		ln.Close()
 	}
 	if t.control != nil {
 		t.control.Close()

@@ -19,7 +19,7 @@ const isLean = true
 
 // absentFlags are the flags that a verb has in another build only, by the verb.
 var absentFlags = map[string][]string{
-	"serve": {"test-clock", "frozen", "seed", "test-control"},
+	"serve": {"test-clock", "frozen", "seed", "test-control", "worlds"},
 }
 
 // benchFlags are none.
@@ -48,6 +48,6 @@ func (*testBench) warn(*slog.Logger, bool) {}
 
 func (*testBench) clean(server.Config) {}
 
-func (*testBench) serve(*front.Front) {}
+func (*testBench) serve(*front.Front) error { return nil }
 
 func (*testBench) close(*slog.Logger) {}

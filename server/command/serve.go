@@ -179,10 +179,10 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 		return exitCode(err), err
 	}
 	defer f.Close()
+	defer tests.close(cfg.Log)
 	if err := tests.listen(); err != nil {
 		return exitFailed, err
 	}
-	defer tests.close(cfg.Log)
 	if err := f.Open(); err != nil {
 		if errors.As(err, new(*journal.Damage)) {
 			err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
@@ -199,9 +199,12 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 	if err := c.greet(f, cfg); err != nil {
 		return exitFailed, errors.Join(err, f.Server.Close())
 	}
+	// So are the worlds of a start.
 	tests.clean(cfg)
+	if err := tests.serve(f); err != nil {
+		return exitFailed, errors.Join(err, f.Server.Close())
+	}
 	f.Serve()
-	tests.serve(f)
 	cfg.Log.Info("serving", "addr", f.Addr, "url", f.URL+"/", "data", cfg.Dir)
 	stopped := make(chan struct{})
 	defer close(stopped)

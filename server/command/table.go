@@ -253,7 +253,8 @@ var table = []verb{
 	benchVerb,
 	tourVerb,
 	{"ready", "", "says by its exit code whether a server is ready: 0, else 1", (*call).ready, []option{
-		{"addr", "http://127.0.0.1:8080", "the `URL` of the server"}}},
+		{"addr", "http://127.0.0.1:8080", "the `URL` of the server"},
+		{"wait", time.Duration(0), "how long to wait for it to become ready, a `duration` as 30s; without it it is asked once"}}},
 	conformVerb,
 	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, []option{
 		{"json", false, "print one object"}}},

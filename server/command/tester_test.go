@@ -4,7 +4,11 @@ package command
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,7 +32,17 @@ func TestTesterFlagsThatCannotBe(t *testing.T) {
 		"serve -test-clock now -test-control :0":                           "loopback",
 		"serve -test-clock now -test-control 192.0.2.1:0":                  "loopback",
 		"serve -test-clock now -test-control nonsense":                     "loopback",
+		"serve -worlds 2":                                                  "-test-clock",
+		"serve -test-clock now -worlds 2":                                  "-test-control",
+		"serve -test-clock now -test-control 127.0.0.1:0 -worlds 0":        "from 1 to 99",
+		"serve -test-clock now -test-control 127.0.0.1:0 -worlds 100":      "from 1 to 99",
+		"serve -test-clock now -test-control 127.0.0.1:65530 -worlds 6":    "not so many ports after 65530",
 		"ready -addr ftp://127.0.0.1":                                      "URL",
+		"ready -addr nonsense":                                             "URL",
+		"ready -addr 127.0.0.1:":                                           "URL",
+		"ready -addr 127.0.0.1:99999":                                      "URL",
+		"ready -addr http://127.0.0.1:0":                                   "URL",
+		"ready -wait -1s":                                                  "not negative",
 		"conform":                                                          "-base-url",
 		"conform -base-url nonsense://x":                                   "URL",
 		"conform -base-url http://127.0.0.1:1 -stage 10":                   "-stage",
@@ -154,5 +168,78 @@ func TestAStartRemovesWorlds(t *testing.T) {
 	defer serve(t, "-data", dir).stop()
 	if _, err := os.Stat(filepath.Join(dir, "worlds")); err == nil {
 		t.Error("they are there")
+	}
+}
+
+// portsInRow returns the first of so many free ports that follow each other.
+func portsInRow(t *testing.T, n int) int {
+	t.Helper()
+	for range 100 {
+		var taken []net.Listener
+		first := 0 // any
+		for i := range n {
+			ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+i))
+			if err != nil {
+				break
+			}
+			taken = append(taken, ln)
+			first = taken[0].Addr().(*net.TCPAddr).Port
+		}
+		for _, ln := range taken {
+			ln.Close()
+		}
+		if len(taken) == n {
+			return first
+		}
+	}
+	t.Fatal("there are no free ports in a row")
+	return 0
+}
+
+// The worlds of a start are served at the ports after the control listener's, before main lets anybody in. A
+// port of theirs that is taken is exit 1, and named, before anything is made.
+func TestWorldsOfAStart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	port := portsInRow(t, 3)
+	at := func(n int) string { return fmt.Sprintf("127.0.0.1:%d", port+n) }
+	args := []string{"-test-clock", "2026-11-20T08:00:00Z", "-frozen", "-test-control", at(0), "-worlds", "2"}
+	taken, err := net.Listen("tcp", at(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, dir, []refusal{
+		{1, dir, "-worlds: .*" + at(2) + ".*address already in use", append(args, "-addr", "127.0.0.1:0")},
+	})
+	if err := taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, append(args, "-data", dir)...)
+	resp, err := http.Get("http://" + at(0) + "/worlds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const world = `{"name":"%s","baseUrl":"http://%s","from":%s,"now":"2026-11-20T08:00:00.000Z","faults":[]}`
+	worlds := []string{
+		fmt.Sprintf(world, "main", s.addr, "null"),
+		fmt.Sprintf(world, "world-01", at(1), `"main"`),
+		fmt.Sprintf(world, "world-02", at(2), `"main"`),
+	}
+	if want := `{"data":{"worlds":[` + strings.Join(worlds, ",") + "]}}\n"; string(body) != want {
+		t.Errorf("%s\nwant %s", body, want)
+	}
+	s.addr = at(2) // the demo is there, and its partner's key is good
+	if status, body := s.get(t, "/v2/bookings", s.key); status != 200 {
+		t.Error(status, body)
+	}
+	if code := s.stop(); code != 0 {
+		t.Errorf("it ends with %d", code)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "worlds")); err == nil {
+		t.Error("the worlds are there")
 	}
 }

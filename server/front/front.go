@@ -53,6 +53,11 @@ func Listen(cfg server.Config, addr string, secured *tls.Config) (*Front, error)
 	if err != nil {
 		return nil, err
 	}
+	return On(cfg, ln, secured), nil
+}
+
+// On is Listen on a port that is open already. ln is a *net.TCPListener, and the front's from here on.
+func On(cfg server.Config, ln net.Listener, secured *tls.Config) *Front {
 	f := &Front{
 		Addr:    ln.Addr().String(),
 		URL:     "http://" + ln.Addr().String(),
@@ -72,12 +77,12 @@ func Listen(cfg server.Config, addr string, secured *tls.Config) (*Front, error)
 	f.cfg = cfg
 	if secured == nil {
 		go func() { f.Ended <- f.clients.Serve(conns) }()
-		return f, nil
+		return f
 	}
 	f.URL = "https://" + ln.Addr().String()
 	f.clients.TLSConfig = secured
 	go func() { f.Ended <- f.clients.ServeTLS(conns, "", "") }()
-	return f, nil
+	return f
 }
 
 // Open opens the directory, and serves operators. They come before clients: from here on a verb finds the

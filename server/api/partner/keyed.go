@@ -79,9 +79,9 @@ func (a *Attempt) closing(sel booking.Selection) []ledger.Entry {
 }
 
 var (
-	errRunning = web.Conflict(booking.InProgress,
+	ErrRunning = web.Conflict(booking.InProgress,
 		"a request with this Idempotency-Key is still running; send it again for its answer", nil)
-	errKeyReused = web.Fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
+	ErrKeyReused = web.Fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
 		"this Idempotency-Key was used for another request; each has a key of its own")
 	errKey = web.Invalid(web.Problem("Idempotency-Key",
 		"must be given once, 1 to 255 printable characters of ASCII, in double quotes or without"))
@@ -160,11 +160,11 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		}
 		switch {
 		case known != nil && known.Hash != try.hash, busy && running != try.hash:
-			return errKeyReused
+			return ErrKeyReused
 		case known != nil && known.Status != 0: // also while the first answer is still being sent
 			return s.replay(w, known)
 		case busy:
-			return errRunning
+			return ErrRunning
 		case known != nil:
 			// A crash has cut the request short. It goes on with the tickets that are left.
 			try.done = known.Done

@@ -27,14 +27,14 @@ func Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if len(ct) > 1 || len(ct) == 1 && ct[0] != "application/json" && ct[0] != "" {
 		media, _, err := mime.ParseMediaType(ct[0])
 		if len(ct) > 1 || err != nil || media != "application/json" {
-			return nil, errMediaType
+			return nil, ErrMediaType
 		}
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	case err != nil:
 		return nil, Invalid(Problem("body", "did not arrive whole"))
 	}

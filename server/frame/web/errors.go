@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -84,9 +85,9 @@ var (
 	ErrUnauthorized = Fail(http.StatusUnauthorized, "UNAUTHORIZED", "AUTH_INVALID_CREDENTIALS")
 	ErrForbidden    = Fail(http.StatusForbidden, "FORBIDDEN", "AUTH_NO_ACCESS")
 	ErrNotFound     = Fail(http.StatusNotFound, "NOT_FOUND", "RESOURCE_NOT_FOUND")
-	errTooLarge     = Fail(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE",
+	ErrTooLarge     = Fail(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE",
 		"the body is larger than 256 KiB")
-	errMediaType = Fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
+	ErrMediaType = Fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
 		"the body must be application/json")
 	ErrUnavailable = unavailable("the server is starting or stopping")
 	errFull        = unavailable("there is no room on the disk; nothing was changed")
@@ -99,15 +100,32 @@ var (
 	// ErrDoneBefore is for a repetition under a key whose earlier attempt has paid or booked tickets.
 	ErrDoneBefore = unavailable("there is no room on the disk; what an earlier attempt under this key " +
 		"has done stays done, and nothing else was changed")
-	errInternal    = Fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
+	ErrInternal    = Fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
 	errUnknownFate = Fail(http.StatusInternalServerError, "INTERNAL",
 		"the journal cannot be written; whether this took effect is not known")
-	errGone = Detailed(http.StatusGone, "GONE",
+	ErrGone = Detailed(http.StatusGone, "GONE",
 		"the legacy interface is no longer there for you; see the migration guide",
 		func(w *wire.Writer) {
 			w.String("migrationGuide", GuidePath)
 		})
 )
+
+// Code returns the errorCode of the first error.
+func (f *Failure) Code() string { return f.entries[0].code }
+
+// Saying returns the answer with another errorCode, message or details, a JSON object, in its first error.
+// What is "" or nil stays as it is.
+func (f *Failure) Saying(code, message string, details []byte) *Failure {
+	said := *f
+	said.entries = slices.Clone(f.entries)
+	first := &said.entries[0]
+	first.code = cmp.Or(code, first.code)
+	first.message = cmp.Or(message, first.message)
+	if details != nil {
+		first.details = details
+	}
+	return &said
+}
 
 // NotFoundFor is a 404 of what anybody may look up: it names the parameters that nothing was found for.
 func NotFoundFor(parameters ...string) *Failure {
@@ -251,7 +269,7 @@ func Explain(err error) *Failure {
 	case errors.Is(err, auth.ErrCredentials):
 		return ErrUnauthorized
 	case errors.Is(err, auth.ErrGone):
-		return errGone
+		return ErrGone
 	case errors.Is(err, booking.ErrNotFound), errors.Is(err, report.ErrNotFound):
 		return ErrNotFound
 	case errors.As(err, &states):
@@ -267,7 +285,7 @@ func Explain(err error) *Failure {
 	case errors.Is(err, live.ErrClosed):
 		return ErrUnavailable
 	}
-	return errInternal
+	return ErrInternal
 }
 
 // ErrLegacyDate answers a malformed departureDate as the legacy interface did.

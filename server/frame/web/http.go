@@ -155,7 +155,7 @@ func (s *Core) recovered(rec *Recorder, r *http.Request) {
 	}
 	s.Log.Error("a handler panicked", "request", RequestID(r), "route", r.Pattern, "panic", p)
 	if rec.Status == 0 {
-		s.Refuse(rec, r, errInternal)
+		s.Refuse(rec, r, ErrInternal)
 	}
 }
 

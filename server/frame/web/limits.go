@@ -63,6 +63,8 @@ const (
 	MaxWorlds = 1000
 	MaxRules  = 100 // of a world
 	MaxFault  = 10 * time.Minute
+	// Of the bodies of its last requests, each.
+	MaxBodyKept = 4 << 10 // bytes
 
 	// Of what -rate counts: bytes of an answer's body that cost as much as a request.
 	BytesAsRequest = 50_000
@@ -128,5 +130,6 @@ var LimitTable = []limitRow{
 	{"requests a second", fmt.Sprintf("what the operator sets, of a partner or an address; an answer costs "+
 		"one more for each whole %d bytes of its body, taken off after it", BytesAsRequest), "429 `TOO_MANY_REQUESTS`"},
 	{"worlds of a test bench, rules of one, `for`", fmt.Sprintf("%d, %d, %v", MaxWorlds, MaxRules, MaxFault), "409, 400, 400"},
+	{"what a test bench keeps of the body of a request", fmt.Sprintf("%d KiB", MaxBodyKept>>10), "the rest is not kept"},
 	{"the disk", "what a change writes must fit, whatever its size", "503 `UNAVAILABLE`, and nothing is changed"},
 }

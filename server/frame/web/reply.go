@@ -48,7 +48,7 @@ func (s *Core) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f.RetryAfter != "" {
 		w.Header().Set("Retry-After", f.RetryAfter)
 	}
-	if f == errTooLarge {
+	if f == ErrTooLarge {
 		w.Header().Set("Connection", "close")
 	}
 	LinkHelp(w, f.entries[0].code)

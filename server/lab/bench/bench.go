@@ -107,6 +107,7 @@ func (s *Bench) Around(next http.Handler) http.Handler {
 			answer.Header().Set("Date", now.Format(http.TimeFormat))
 		}
 		_, route := s.Mux.Handler(r)
+		came := s.take(r, route, caller, now)
 		var out outcome
 		if rule := s.faults.choose(route, caller); rule != nil {
 			out = s.strike(rule, route, answer, r, next)
@@ -118,7 +119,7 @@ func (s *Bench) Around(next http.Handler) http.Handler {
 			s.RunDue()
 		}
 		if !slices.Contains(web.Unlimited, r.URL.Path) {
-			s.remember(now, caller, answer, r, time.Since(start)+out.wait)
+			s.remember(came, answer, r, time.Since(start)+out.wait)
 		}
 		s.release(out, answer, r)
 	})
@@ -133,16 +134,12 @@ func isSafe(method string) bool {
 // release sends the answer, or what is left of it.
 func (s *Bench) release(out outcome, answer *heldAnswer, r *http.Request) {
 	if out.wait > 0 {
-		// A connection is written to for a minute, and this is beside that.
-		until := time.Now().Add(out.wait + time.Minute)
-		http.NewResponseController(answer).SetWriteDeadline(until) // a test's recorder has none
-		select {
-		case <-time.After(out.wait):
-		case <-r.Context().Done():
-		case <-s.Draining.Done():
-		}
+		s.pause(out.wait, answer, r)
 	}
 	switch {
+	case out.every > 0:
+		s.drip(out, answer, r)
+		return
 	case !out.hangUp:
 		answer.release(r)
 		return
@@ -150,4 +147,27 @@ func (s *Bench) release(out outcome, answer *heldAnswer, r *http.Request) {
 		answer.start(out.bytes)
 	}
 	panic(http.ErrAbortHandler) // ends the connection
+}
+
+// pause waits before more of an answer leaves: not for a client that is gone, nor while the server drains.
+func (s *Bench) pause(length time.Duration, answer *heldAnswer, r *http.Request) {
+	// A connection is written to for a minute, and this is beside that.
+	until := time.Now().Add(length + time.Minute)
+	http.NewResponseController(answer).SetWriteDeadline(until) // a test's recorder has none
+	select {
+	case <-time.After(length):
+	case <-r.Context().Done():
+	case <-s.Draining.Done():
+	}
+}
+
+// drip sends the answer a few bytes at a time. What is left when the server drains it sends at once.
+func (s *Bench) drip(out outcome, answer *heldAnswer, r *http.Request) {
+	answer.startHeader()
+	for part := range slices.Chunk(answer.bytes(), out.bytes) {
+		s.pause(out.every, answer, r)
+		if r.Context().Err() != nil || answer.send(part) != nil {
+			return
+		}
+	}
 }

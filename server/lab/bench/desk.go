@@ -29,9 +29,9 @@ type Worlds struct {
 // World is one of them.
 type World struct {
 	Name, From string
-	URL        string // where it is served
-	Dir        string // where it lies, for a desk of its own; "" is the directory itself
-	Now        time.Time
+	URL        string    // where it is served
+	Dir        string    // where it lies, for a desk of its own; "" is the directory itself
+	Now        time.Time // zero: its clock cannot be read any more
 }
 
 // UseWorlds has the desk show worlds, which a control listener keeps.

@@ -70,8 +70,20 @@ func (h *heldAnswer) release(r *http.Request) {
 
 // start sends the header, which promises the whole body, and so many bytes of it.
 func (h *heldAnswer) start(bytes int) {
+	h.startHeader()
+	h.send(h.bytes()[:bytes])
+}
+
+// startHeader sends the header, which promises the whole body.
+func (h *heldAnswer) startHeader() {
 	h.Header().Set("Content-Length", strconv.Itoa(len(h.bytes())))
 	h.to.WriteHeader(cmp.Or(h.status, http.StatusOK))
-	h.to.Write(h.bytes()[:bytes])
-	http.NewResponseController(h.to).Flush()
+}
+
+// send sends bytes of the body at once. Its error is that of a client that is gone, or that wants no body.
+func (h *heldAnswer) send(b []byte) error {
+	if _, err := h.to.Write(b); err != nil {
+		return err
+	}
+	return http.NewResponseController(h.to).Flush()
 }

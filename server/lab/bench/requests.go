@@ -3,10 +3,14 @@ package bench
 import (
 	"cmp"
 	"encoding/json"
+	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"waybill/auth"
 	"waybill/server/frame/web"
@@ -17,16 +21,23 @@ import (
 // requestsKept is how many requests a world remembers.
 const requestsKept = 200
 
-// Request is what is remembered of a request.
+// Request is what is remembered of a request (decision bench.kept).
 type Request struct {
 	At        time.Time // by the world's clock, when it came
 	Method    string
 	Path      string
-	Status    int    // of the answer that was made, also where the client never saw it; 0 is none
-	ErrorCode string // "" is none
-	ID        string // "" is none: it was cut off before it had one
-	Partner   string // its name; "" is none
-	Took      time.Duration
+	Query     string              // as it came, without the question mark
+	Headers   map[string][]string // without keys, tokens and cookies
+	Body      *string             // its first web.MaxBodyKept bytes; nil: it is not kept
+	Status    int                 // of the answer that was made, also where no client saw it; 0 is none
+	ErrorCode string              // "" is none
+	ID        string              // "" is none: it was cut off before it had one
+	Partner   string              // its name; "" is none
+	// Took is how long it took until the answer was made, and the delay of a rule. It is 0 on a clock that
+	// stands still.
+	Took time.Duration
+
+	route string // as in the table of the interface; "" is none
 }
 
 // requests remembers the last ones.
@@ -40,7 +51,7 @@ func (x *requests) add(r Request) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.list) == requestsKept {
-		x.list = x.list[1:]
+		x.list = slices.Delete(x.list, 0, 1)
 	}
 	x.list = append(x.list, r)
 }
@@ -49,7 +60,14 @@ func (x *requests) add(r Request) {
 func (x *requests) all() []Request {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return append([]Request(nil), x.list...)
+	return slices.Clone(x.list)
+}
+
+// forget forgets all of them.
+func (x *requests) forget() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.list = nil
 }
 
 // LastRequests returns the last requests of the world, the oldest first.
@@ -57,45 +75,118 @@ func (s *Bench) LastRequests() []Request {
 	return s.requests.all()
 }
 
-// GetRequests answers with the last requests of the world, the oldest first.
-func (s *Bench) GetRequests(w http.ResponseWriter, _ *http.Request) error {
-	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
-		wire.Each(w, "requests", s.requests.all(), func(r Request) {
-			w.Object("")
-			w.Time("at", r.At)
-			w.String("method", r.Method)
-			w.String("path", r.Path)
-			w.Int("status", int64(r.Status))
-			w.OptionalString("errorCode", r.ErrorCode)
-			w.OptionalString("requestId", r.ID)
-			w.OptionalString("partner", r.Partner)
-			w.String("took", r.Took.String())
-			w.EndObject()
+// GetRequests answers with the last requests of the world, the oldest first: those that the query selects.
+func (s *Bench) GetRequests(w http.ResponseWriter, r *http.Request) error {
+	wanted, err := readSelection(r)
+	list := slices.DeleteFunc(s.requests.all(), func(x Request) bool {
+		return !wanted.has(&x)
+	})
+	return web.Show(w, err, func(w *wire.Writer) {
+		wire.Each(w, "requests", list, func(x Request) {
+			x.write(w)
 		})
 	})
 }
 
-// remember keeps a request that was answered.
-func (s *Bench) remember(at time.Time, caller *auth.Partner, answer *heldAnswer, r *http.Request,
-	took time.Duration) {
-	kept := Request{
-		At:     at,
-		Method: r.Method,
-		Path:   shownPath(r.URL.Path),
-		Status: answer.status,
-		ID:     cmp.Or(answer.Header().Get("X-Request-Id"), shownID(r)),
-		Took:   took,
+// write writes a request as an element of an array.
+func (x *Request) write(w *wire.Writer) {
+	w.Object("")
+	w.Time("at", x.At)
+	w.Texts("method", x.Method, "path", x.Path, "query", x.Query)
+	w.Object("headers")
+	for _, name := range slices.Sorted(maps.Keys(x.Headers)) {
+		w.Strings(name, x.Headers[name])
+	}
+	w.EndObject()
+	if x.Body == nil {
+		w.Null("body")
+	} else {
+		w.String("body", *x.Body)
+	}
+	w.Int("status", int64(x.Status))
+	w.OptionalString("errorCode", x.ErrorCode)
+	w.OptionalString("requestId", x.ID)
+	w.OptionalString("partner", x.Partner)
+	w.String("took", x.Took.String())
+	w.EndObject()
+}
+
+// DeleteRequests forgets the requests of the world.
+func (s *Bench) DeleteRequests(w http.ResponseWriter, _ *http.Request) error {
+	s.requests.forget()
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// selection says which requests somebody asks for. What is "" selects all.
+type selection struct {
+	method  string
+	path    string // also that of a route, or a whole route as rules name it
+	partner string
+}
+
+// readSelection reads a selection from a query.
+func readSelection(r *http.Request) (selection, error) {
+	q := web.NewQuery(r)
+	wanted := selection{
+		method:  q.Text("method"),
+		path:    shownPath(q.Text("path")),
+		partner: q.Text("partner"),
+	}
+	return wanted, q.Err()
+}
+
+// has reports whether a request is one of those that are asked for.
+func (s selection) has(x *Request) bool {
+	_, ofRoute, _ := strings.Cut(x.route, " ")
+	samePath := s.path == "" || s.path == x.Path || s.path == ofRoute || s.path == x.route
+	return samePath && cmp.Or(s.method, x.Method) == x.Method && cmp.Or(s.partner, x.Partner) == x.Partner
+}
+
+// A taken request is one that is under way. What the server changes or uses up of it was kept before.
+type taken struct {
+	Request
+	body *bodyKept // nil: nothing of it is kept
+}
+
+// take keeps what there is of a request before anybody answers it.
+func (s *Bench) take(r *http.Request, route string, caller *auth.Partner, at time.Time) *taken {
+	x := &taken{Request: Request{
+		At:      at,
+		Method:  r.Method,
+		Path:    shownPath(r.URL.Path),
+		Query:   r.URL.RawQuery,
+		Headers: shownHeaders(r.Header),
+		route:   route,
+	}}
+	if !strings.Contains(route, " ") { // of all methods: what no route of the interface is for
+		x.route = ""
 	}
 	if caller != nil {
-		kept.Partner = caller.Name
+		x.Partner = caller.Name
+	}
+	if r.Body != nil && !holdsPassword(r.URL.Path) {
+		x.body = &bodyKept{ReadCloser: r.Body}
+		r.Body = x.body
+	}
+	return x
+}
+
+// remember keeps a request that was answered.
+func (s *Bench) remember(x *taken, answer *heldAnswer, r *http.Request, took time.Duration) {
+	x.Body = x.body.text(r)
+	x.Status = answer.status
+	x.ID = cmp.Or(answer.Header().Get("X-Request-Id"), shownID(r))
+	if !s.Still.Load() {
+		x.Took = took
 	}
 	if answer.status >= http.StatusBadRequest {
 		var envelope struct{ Errors []struct{ ErrorCode string } }
 		if json.Unmarshal(answer.bytes(), &envelope) == nil && len(envelope.Errors) > 0 {
-			kept.ErrorCode = envelope.Errors[0].ErrorCode
+			x.ErrorCode = envelope.Errors[0].ErrorCode
 		}
 	}
-	s.requests.add(kept)
+	s.requests.add(x.Request)
 }
 
 // shownID returns the id that a client has given its request, if it is one that the server would take.
@@ -107,6 +198,82 @@ func shownID(r *http.Request) string {
 	return id
 }
 
+// bodyKept is the body of a request, of which the first bytes are kept as they are read.
+type bodyKept struct {
+	io.ReadCloser
+	first []byte // at most web.MaxBodyKept
+	more  bool   // there were more
+	err   error  // of the end
+}
+
+// Read reads on, and keeps what is of the first bytes.
+func (b *bodyKept) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	room := web.MaxBodyKept - len(b.first)
+	b.first = append(b.first, p[:min(n, room)]...)
+	b.more = b.more || n > room
+	b.err = err
+	return n, err
+}
+
+// text returns the first bytes of the body of a request that was answered; nil where they are no text, or
+// nothing is kept. What nobody has read it reads, as the server would before it answers. A client that waits
+// to be asked for its body is not asked.
+func (b *bodyKept) text(r *http.Request) *string {
+	if b == nil {
+		return nil
+	}
+	if r.Header.Get("Expect") == "" {
+		for rest := make([]byte, web.MaxBodyKept); b.err == nil && !b.more; {
+			b.Read(rest)
+		}
+	}
+	text := b.first
+	if b.more {
+		text = wholeCharacters(text)
+	}
+	if !utf8.Valid(text) {
+		return nil
+	}
+	kept := string(text)
+	return &kept
+}
+
+// wholeCharacters returns a text without the part of a character that it ends in.
+func wholeCharacters(text []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		end := text[len(text)-n:]
+		if utf8.RuneStart(end[0]) && !utf8.FullRune(end) {
+			return text[:len(text)-n]
+		}
+	}
+	return text
+}
+
+// holdsPassword reports whether the body of a request may have a password or an ID token: that of whatever
+// signs in.
+func holdsPassword(path string) bool {
+	return strings.Contains(strings.ToLower(path)+"/", "/auth/")
+}
+
+// secretHeaders are the words of which the name of a header has one that shows who calls.
+var secretHeaders = []string{"api-key", "apikey", "auth", "cookie", "password", "secret", "token"}
+
+// shownHeaders returns a copy of headers without those that show who calls.
+func shownHeaders(h http.Header) map[string][]string {
+	shown := map[string][]string{}
+	for name, values := range h {
+		plain := strings.ReplaceAll(strings.ToLower(name), "_", "-")
+		secret := slices.ContainsFunc(secretHeaders, func(word string) bool {
+			return strings.Contains(plain, word)
+		})
+		if !secret {
+			shown[name] = slices.Clone(values)
+		}
+	}
+	return shown
+}
+
 // maxPath is how many bytes of a path are remembered.
 const maxPath = 500
 
@@ -115,19 +282,23 @@ func shownPath(path string) string {
 	if len(path) > maxPath {
 		path = strings.ToValidUTF8(path[:maxPath], "") + "…"
 	}
-	const files = "/v2/reports/files/"
-	if strings.HasPrefix(path, files) {
-		return files + "…"
+	const files = "/reports/files/"
+	if before, _, found := strings.Cut(path, files); found {
+		return before + files + "…"
 	}
 	return path
 }
 
-// caller returns the instant, and the partner whose key a request shows; nil is nobody.
+// caller returns the instant, and the partner whose key a request shows; nil is nobody. A server that has
+// stopped has no clock any more, and answers nobody: then the machine's is as good.
 func (s *Bench) caller(r *http.Request) (caller *auth.Partner, now time.Time) {
 	key := auth.HashOf(web.APIKey(r))
-	s.Store.Glance(func(st ledger.State, at time.Time) {
+	_, err := s.Store.Glance(func(st ledger.State, at time.Time) {
 		now = at
 		caller = web.ByKey(st, key, at)
 	})
+	if err != nil {
+		now = s.Config.Now()
+	}
 	return caller, now
 }

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -21,10 +23,16 @@ type Rule struct {
 	Times   int    // how often it is applied; 0 is always
 	Do      Deed
 
-	Status     int           // what is answered
-	RetryAfter int           // seconds; 0 is no such header
+	Status     int    // what is answered; 0: of a body 200
+	RetryAfter int    // seconds; 0: what the service says
+	ErrorCode  string // "", as the next two: what the service says with the status
+	Message    string
+	Details    []byte        // a JSON object, or nil
+	Content    string        // the type of Text; "" is JSON's
+	Text       string        // a whole body
 	For        time.Duration // of real time
-	Bytes      int           // of the body that still leave
+	Every      time.Duration // of real time
+	Bytes      int           // of the body that still leave, or as many at a time
 	Ticket     int           // the place of a ticket in its booking, from 1; 0 is all
 }
 
@@ -34,6 +42,8 @@ type Deed string
 // The deeds.
 const (
 	AnswerStatus    Deed = "status"
+	AnswerBody      Deed = "body"
+	DripAnswer      Deed = "drip"
 	DelayAnswer     Deed = "delay"
 	HangUpBefore    Deed = "hangup-before"
 	HangUpAfter     Deed = "hangup-after"
@@ -50,7 +60,9 @@ const (
 
 // deeds has what a rule of each deed must say besides, and what it may.
 var deeds = map[Deed]struct{ must, may []string }{
-	AnswerStatus:    {[]string{"status"}, []string{"retryAfter"}},
+	AnswerStatus:    {[]string{"status"}, []string{"retryAfter", "errorCode", "message", "details"}},
+	AnswerBody:      {[]string{"text"}, []string{"status", "contentType"}},
+	DripAnswer:      {[]string{"bytes", "every"}, nil},
 	DelayAnswer:     {[]string{"for"}, nil},
 	HangUpBefore:    {nil, nil},
 	HangUpAfter:     {nil, nil},
@@ -98,46 +110,104 @@ func (r *Rule) fits(route string, caller *auth.Partner) bool {
 	return isInterface(route) && (only == nil || slices.Contains(only, route))
 }
 
+// members are those that a deed must or may have, in the order in which they are shown.
+var members = []string{
+	"status", "retryAfter", "errorCode", "message", "details", "contentType", "text", "for", "every", "bytes",
+	"ticket",
+}
+
 // read reads the members of a rule. partners are those there are.
 func (r *Rule) read(in *wire.Reader, routes, partners []string) {
-	given := map[string]bool{}
-	count := func(name string, least, most int, to *int) wire.Field {
-		return wire.May(name, func() {
-			given[name] = true
-			before := len(in.Problems)
-			n := in.Int()
-			if len(in.Problems) == before && (n < int64(least) || n > int64(most)) {
-				in.Reject(fmt.Sprintf("must be from %d to %d", least, most))
-				return
-			}
-			*to = int(n)
-		})
+	x := ruleReader{
+		Reader: in,
+		given:  map[string]bool{},
 	}
 	in.Fields(
 		wire.Must("on", func() { r.On = in.Text(oneOf(routes, "a route of the interface, or *")) }),
 		wire.May("partner", func() { r.Partner = in.Text(oneOf(partners, "the name of a partner")) }),
-		count("skip", 0, maxCount, &r.Skip),
-		count("times", 1, maxCount, &r.Times),
+		x.count("skip", 0, maxCount, &r.Skip),
+		x.count("times", 1, maxCount, &r.Times),
 		wire.Must("do", func() {
 			r.Do = Deed(in.Text(oneOf(deedNames, "a deed")))
 		}),
-		count("status", 400, 599, &r.Status),
-		count("retryAfter", 1, 86_400, &r.RetryAfter),
-		wire.May("for", func() {
-			given["for"] = true
-			in.Text(func(v string) bool {
-				d, err := time.ParseDuration(v)
-				r.For = d
-				return err == nil && d > 0 && d <= web.MaxFault
-			}, fmt.Sprintf("be a duration as in 250ms, at most %v", web.MaxFault))
-		}),
-		count("bytes", 0, web.MaxBody, &r.Bytes),
-		count("ticket", 1, web.MaxPassengersBooked, &r.Ticket),
+		x.count("status", 200, 599, &r.Status),
+		x.count("retryAfter", 1, 86_400, &r.RetryAfter),
+		x.text("errorCode", isSomething, "not be empty", &r.ErrorCode),
+		x.text("message", isSomething, "not be empty", &r.Message),
+		x.member("details", func() { r.Details = readObject(in) }),
+		x.text("contentType", isHeader, "be printable characters of ASCII", &r.Content),
+		x.text("text", isAny, "", &r.Text),
+		x.duration("for", &r.For),
+		x.duration("every", &r.Every),
+		x.count("bytes", 0, web.MaxBody, &r.Bytes),
+		x.count("ticket", 1, web.MaxPassengersBooked, &r.Ticket),
 		// What GET shows besides, so that it can be put back.
 		wire.May("met", func() { in.Int() }),
 		wire.May("applied", func() { in.Int() }),
 	)
-	r.checkMembers(in, given)
+	r.checkMembers(in, x.given)
+}
+
+// ruleReader reads a rule, and remembers which members it has.
+type ruleReader struct {
+	*wire.Reader
+	given map[string]bool
+}
+
+// member returns the field of a member that read reads.
+func (x *ruleReader) member(name string, read func()) wire.Field {
+	return wire.May(name, func() {
+		x.given[name] = true
+		read()
+	})
+}
+
+// count returns the field of a number from least to most.
+func (x *ruleReader) count(name string, least, most int, to *int) wire.Field {
+	return x.member(name, func() {
+		before := len(x.Problems)
+		n := x.Int()
+		if len(x.Problems) == before && (n < int64(least) || n > int64(most)) {
+			x.Reject(fmt.Sprintf("must be from %d to %d", least, most))
+			return
+		}
+		*to = int(n)
+	})
+}
+
+// text returns the field of a text that ok accepts; of others it says what they must do.
+func (x *ruleReader) text(name string, ok func(string) bool, must string, to *string) wire.Field {
+	return x.member(name, func() { *to = x.Text(ok, must) })
+}
+
+// duration returns the field of a length of time.
+func (x *ruleReader) duration(name string, to *time.Duration) wire.Field {
+	return x.member(name, func() {
+		x.Text(func(v string) bool {
+			d, err := time.ParseDuration(v)
+			*to = d
+			return err == nil && d > 0 && d <= web.MaxFault
+		}, fmt.Sprintf("be a duration as in 250ms, at most %v", web.MaxFault))
+	})
+}
+
+func isSomething(text string) bool { return text != "" }
+
+func isAny(string) bool { return true }
+
+// isHeader reports whether a text can be the value of a header.
+func isHeader(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' })
+}
+
+// readObject reads any JSON object, and returns its text.
+func readObject(in *wire.Reader) []byte {
+	text := in.Raw()
+	if !bytes.HasPrefix(text, []byte("{")) {
+		in.Reject("must be an object")
+		return nil
+	}
+	return bytes.Clone(text)
 }
 
 // checkMembers complains about members that the deed needs and has not, and about those that say nothing of
@@ -152,10 +222,16 @@ func (r *Rule) checkMembers(in *wire.Reader, given map[string]bool) {
 			in.RejectAt(name, fmt.Sprintf("is required where do is %s", r.Do))
 		}
 	}
-	for _, name := range []string{"status", "retryAfter", "for", "bytes", "ticket"} {
+	for _, name := range members {
 		if given[name] && !slices.Contains(d.must, name) && !slices.Contains(d.may, name) {
 			in.RejectAt(name, fmt.Sprintf("says nothing where do is %s", r.Do))
 		}
+	}
+	if r.Do == AnswerStatus && given["status"] && r.Status != 0 && r.Status < http.StatusBadRequest {
+		in.RejectAt("status", fmt.Sprintf("must be from 400 to 599 where do is %s", r.Do))
+	}
+	if r.Do == DripAnswer && given["bytes"] && r.Bytes == 0 {
+		in.RejectAt("bytes", fmt.Sprintf("must be at least 1 where do is %s", r.Do))
 	}
 	if r.Do == ProviderSilent && r.For > provider.ConfirmTime {
 		in.RejectAt("for", fmt.Sprintf("must be at most %v where do is %s: nobody waits longer",
@@ -170,8 +246,9 @@ func (r *Rule) checkMembers(in *wire.Reader, given map[string]bool) {
 
 // deedNames are the names of the deeds.
 var deedNames = []string{
-	string(AnswerStatus), string(DelayAnswer), string(HangUpBefore), string(HangUpAfter), string(CutAnswer),
-	string(ProviderRefuses), string(ProviderSilent), string(MessageFails),
+	string(AnswerStatus), string(AnswerBody), string(DripAnswer), string(DelayAnswer), string(HangUpBefore),
+	string(HangUpAfter), string(CutAnswer), string(ProviderRefuses), string(ProviderSilent),
+	string(MessageFails),
 }
 
 // oneOf returns what approves of the words of a list, and what it says of others. It names them where they
@@ -200,10 +277,21 @@ func (r *Rule) write(w *wire.Writer) {
 	w.String("do", string(r.Do))
 	number("status", r.Status, r.Status > 0)
 	number("retryAfter", r.RetryAfter, r.RetryAfter > 0)
-	if r.For > 0 {
-		w.String("for", r.For.String())
+	text := func(name, v string, there bool) {
+		if there {
+			w.String(name, v)
+		}
 	}
-	number("bytes", r.Bytes, r.Do == CutAnswer)
+	text("errorCode", r.ErrorCode, r.ErrorCode != "")
+	text("message", r.Message, r.Message != "")
+	if r.Details != nil {
+		w.Raw("details", r.Details)
+	}
+	text("contentType", r.Content, r.Content != "")
+	text("text", r.Text, r.Do == AnswerBody)
+	text("for", r.For.String(), r.For > 0)
+	text("every", r.Every.String(), r.Every > 0)
+	number("bytes", r.Bytes, r.Do == CutAnswer || r.Do == DripAnswer)
 	number("ticket", r.Ticket, r.Ticket > 0)
 }
 

@@ -46,6 +46,7 @@ func (s *Bench) begin(cfg *web.Config) error {
 // open has the journal opened by the test clock, and with what the seed makes.
 func (s *Bench) open(journal *held.Options, start time.Time) {
 	journal.Random = s.journalRandom()
+	journal.Still = s.standsStill
 	if !s.set.TestClock {
 		return
 	}
@@ -64,6 +65,13 @@ func (s *Bench) open(journal *held.Options, start time.Time) {
 		}
 		return ready(st, found)
 	}
+}
+
+// standsStill reports whether the clock of a directory that is being opened stands still. A verb leaves it as
+// it is, and a start without a test clock gives it up.
+func (s *Bench) standsStill(st ledger.State) bool {
+	left := s.set.TestClock || s.Config.Verb
+	return s.set.Frozen || left && !st.Clock().Still.IsZero()
 }
 
 // clockFits returns stand.ErrClock for a test clock that would start at an instant before the last line of a

@@ -318,3 +318,54 @@ func TestASeededDirectoryGoesOnFromItsSeed(t *testing.T) {
 		t.Errorf("with the seed again: %v", err)
 	}
 }
+
+// Decision clock.frozen: how far notes had come when a server was killed depends on real time, so that no
+// start on a clock that stands still says it, that of a verb neither. On one that ticks each does.
+func TestAStartOnAStillClockDoesNotCountUnsignedLines(t *testing.T) {
+	dir := t.TempDir()
+	s, key, booking := stillServer(t, server.Config{Dir: dir})
+	if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 200 {
+		t.Fatal(w.Body)
+	}
+	killed := filepath.Join(t.TempDir(), "killed")
+	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	// As if nothing had been signed since the directory was made.
+	for _, name := range []string{"checkpoint", "checkpoints.log"} {
+		if err := os.Remove(filepath.Join(killed, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		what string
+		cfg  server.Config
+		says bool
+	}{
+		{"a start", server.Config{Lab: rig.TestClock()}, false},
+		{"a start that freezes", server.Config{Lab: rig.StillClock()}, false},
+		{"a verb", server.Config{Lab: rig.NoClock(), Verb: true}, false},
+		{"a start that gives the clock up", server.Config{Lab: rig.NoClock()}, true},
+	} {
+		again := filepath.Join(t.TempDir(), "again")
+		if err := os.CopyFS(again, os.DirFS(killed)); err != nil {
+			t.Fatal(err)
+		}
+		c.cfg.Dir = again
+		c.cfg.Now = func() time.Time { return rig.Start.Add(time.Hour) }
+		s, err := server.Open(c.cfg)
+		if err != nil {
+			t.Fatal(c.what, err)
+		}
+		s.Close()
+		b, err := os.ReadFile(filepath.Join(again, "journal", "000000000001.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, said, _ := strings.Cut(string(b), `"after":"unclean end"`)
+		said, _, _ = strings.Cut(said, "\n")
+		if strings.Contains(said, `"unsigned":{`) != c.says {
+			t.Errorf("%s: %q", c.what, said)
+		}
+	}
+}

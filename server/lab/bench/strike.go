@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,8 +14,11 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/server/api/partner"
+	"waybill/server/docs"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
+	"waybill/server/ledger/wire"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
 )
@@ -27,11 +31,11 @@ const faultHeader = "Waybill-Fault"
 func (s *Bench) strike(rule *counted, route string, answer *heldAnswer, r *http.Request,
 	next http.Handler) outcome {
 	switch rule.Do {
-	case AnswerStatus:
+	case AnswerStatus, AnswerBody:
 		mark(answer, rule)
 		r.Pattern = route // counted and logged as a request by this route
 		s.Frame(answer, r, func(rec *web.Recorder, r *http.Request) {
-			s.Refuse(rec, r, rule.failure())
+			s.answerFor(rule, rec, r)
 		})
 		return outcome{}
 	case HangUpBefore:
@@ -48,6 +52,9 @@ func (s *Bench) strike(rule *counted, route string, answer *heldAnswer, r *http.
 	case DelayAnswer:
 		mark(answer, rule)
 		return outcome{wait: rule.For}
+	case DripAnswer:
+		mark(answer, rule)
+		return outcome{bytes: rule.Bytes, every: rule.Every}
 	case CutAnswer:
 		mark(answer, rule)
 		return outcome{hangUp: true, bytes: min(rule.Bytes, len(answer.bytes())), started: true}
@@ -60,7 +67,8 @@ type outcome struct {
 	wait    time.Duration // before it leaves
 	hangUp  bool          // the connection ends
 	started bool          // after the header and so many bytes of the body
-	bytes   int
+	bytes   int           // of the body: all that leave, or as many at a time
+	every   time.Duration // after which so many bytes leave; 0 is all at once
 }
 
 // mark names the rule in the answer.
@@ -68,34 +76,69 @@ func mark(answer *heldAnswer, rule *counted) {
 	answer.Header().Set(faultHeader, strconv.Itoa(rule.place))
 }
 
-// failure returns the answer that a rule makes, with the errorCode that the service has for its status.
-func (r *Rule) failure() error {
-	code := map[int]string{
-		http.StatusUnauthorized:          "UNAUTHORIZED",
-		http.StatusForbidden:             "FORBIDDEN",
-		http.StatusNotFound:              "NOT_FOUND",
-		http.StatusMethodNotAllowed:      "METHOD_NOT_ALLOWED",
-		http.StatusConflict:              "CONFLICT",
-		http.StatusGone:                  "GONE",
-		http.StatusRequestEntityTooLarge: "BODY_TOO_LARGE",
-		http.StatusUnsupportedMediaType:  "UNSUPPORTED_MEDIA_TYPE",
-		http.StatusUnprocessableEntity:   "IDEMPOTENCY_KEY_REUSED",
-		http.StatusTooManyRequests:       "TOO_MANY_REQUESTS",
-		http.StatusBadGateway:            "UNAVAILABLE",
-		http.StatusServiceUnavailable:    "UNAVAILABLE",
-		http.StatusGatewayTimeout:        "UNAVAILABLE",
-	}[r.Status]
-	if r.Status >= http.StatusInternalServerError {
-		code = cmp.Or(code, "INTERNAL")
+// answerFor answers in the place of the service.
+func (s *Bench) answerFor(rule *counted, rec *web.Recorder, r *http.Request) {
+	if rule.Do == AnswerStatus {
+		answer := rule.failure()
+		s.Refuse(rec, r, answer)
+		if _, err := fs.Stat(docs.Files, "made/errors/"+answer.Code()+".html"); err != nil {
+			rec.Header().Del("Link") // to the page of a code that the service has not
+		}
+		return
 	}
-	f := web.Fail(r.Status, cmp.Or(code, "VALIDATION_ERROR"), "a rule of the test bench made this answer")
-	// A 429 and a 503 of the service always say when to try again.
-	wait := r.RetryAfter
-	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable {
-		wait = cmp.Or(wait, 1)
+	body := wire.NewWriter()
+	body.B = append(body.B, rule.Text...)
+	rec.Header()["Cache-Control"] = web.NoStore
+	web.SendBody(rec, cmp.Or(rule.Status, http.StatusOK), []string{rule.contentType()}, body)
+}
+
+// contentType returns that of the body that a rule answers with.
+func (r *Rule) contentType() string {
+	return cmp.Or(r.Content, web.ContentType[0])
+}
+
+// faultCode is the errorCode of a status that the service never sends.
+const faultCode = "FAULT"
+
+// usual returns what the service itself says with a status. Of a 409 it is what each POST may get.
+func usual(status int) *web.Failure {
+	switch status {
+	case http.StatusBadRequest:
+		return web.Explain(web.Invalid(web.Problem("body", "is not as it must be")))
+	case http.StatusUnauthorized:
+		return web.ErrUnauthorized
+	case http.StatusForbidden:
+		return web.ErrForbidden
+	case http.StatusNotFound:
+		return web.ErrNotFound
+	case http.StatusMethodNotAllowed:
+		return web.Fail(status, "METHOD_NOT_ALLOWED", "the method is not allowed here")
+	case http.StatusConflict:
+		return partner.ErrRunning
+	case http.StatusGone:
+		return web.ErrGone
+	case http.StatusRequestEntityTooLarge:
+		return web.ErrTooLarge
+	case http.StatusUnsupportedMediaType:
+		return web.ErrMediaType
+	case http.StatusUnprocessableEntity:
+		return partner.ErrKeyReused
+	case http.StatusTooManyRequests:
+		return web.TooMany(time.Second)
+	case http.StatusInternalServerError:
+		return web.ErrInternal
+	case http.StatusServiceUnavailable:
+		return web.ErrUnavailable
 	}
-	if wait > 0 {
-		f.RetryAfter = strconv.Itoa(wait)
+	return web.Fail(status, faultCode, "a rule of the test bench made this answer")
+}
+
+// failure returns the answer that a rule makes: what the service says with the status, but for what the rule
+// says.
+func (r *Rule) failure() *web.Failure {
+	f := usual(r.Status).Saying(r.ErrorCode, r.Message, r.Details)
+	if r.RetryAfter > 0 {
+		f.RetryAfter = strconv.Itoa(r.RetryAfter)
 	}
 	return f
 }

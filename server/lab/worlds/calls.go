@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -27,6 +28,7 @@ func (c *Control) route() {
 		"DELETE /worlds/{name}":                   c.delete,
 		"GET /worlds/{name}/outbox":               c.ofWorld((*bench.Bench).GetOutbox),
 		"GET /worlds/{name}/requests":             c.ofWorld((*bench.Bench).GetRequests),
+		"DELETE /worlds/{name}/requests":          c.ofWorld((*bench.Bench).DeleteRequests),
 		"GET /worlds/{name}/faults":               c.ofWorld((*bench.Bench).GetFaults),
 		"PUT /worlds/{name}/faults":               c.ofWorld((*bench.Bench).PutFaults),
 		"DELETE /worlds/{name}/faults":            c.ofWorld((*bench.Bench).DeleteFaults),
@@ -67,32 +69,43 @@ func isLocal(host string) bool {
 func (c *Control) list(w http.ResponseWriter, _ *http.Request) error {
 	c.changing.RLock()
 	defer c.changing.RUnlock()
+	list := c.all()
+	at := make([]time.Time, len(list))
+	for i, x := range list {
+		now, err := x.front.Server.Now()
+		if err != nil {
+			return err
+		}
+		at[i] = now
+	}
 	return web.Reply(w, http.StatusOK, func(out *wire.Writer) {
-		wire.Each(out, "worlds", c.all(), func(x *world) {
-			out.Object("")
-			x.write(out)
-			out.EndObject()
-		})
+		out.Array("worlds")
+		for i, x := range list {
+			x.write(out, "", at[i])
+		}
+		out.EndArray()
 	})
 }
 
-// write writes the members of a world.
-func (w *world) write(out *wire.Writer) {
-	s := w.front.Server
-	now, _ := s.Now()
+// write writes a world, whose clock is at an instant, as a member of an object; "" is an element of an array.
+func (w *world) write(out *wire.Writer, name string, now time.Time) {
+	out.Object(name)
 	out.String("name", w.name)
 	out.String("baseUrl", w.front.URL)
 	out.OptionalString("from", w.from)
 	out.Time("now", now)
 	w.bench.WriteFaults(out)
+	out.EndObject()
 }
 
-// show answers with a world.
+// show answers with a world. The error of one that has just stopped, and has no clock any more, is a 503.
 func (w *world) show(to http.ResponseWriter, status int) error {
+	now, err := w.front.Server.Now()
+	if err != nil {
+		return err
+	}
 	return web.Reply(to, status, func(out *wire.Writer) {
-		out.Object("world")
-		w.write(out)
-		out.EndObject()
+		w.write(out, "world", now)
 	})
 }
 
@@ -144,12 +157,14 @@ const mustBeName = "be 1 to 40 of a-z, 0-9, - and _, the first of them a letter 
 func (c *Control) post(w http.ResponseWriter, r *http.Request) error {
 	name := ""
 	from := Main
+	port := anyPort
 	err := web.ReadBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("name", func() {
 				name = in.Text(worldName.MatchString, mustBeName)
 			}),
 			wire.May("from", func() { from = in.String() }),
+			wire.May("port", func() { port = readPort(in) }),
 		)
 	})
 	if err != nil {
@@ -157,15 +172,67 @@ func (c *Control) post(w http.ResponseWriter, r *http.Request) error {
 	}
 	c.changing.Lock()
 	defer c.changing.Unlock()
-	made, err := c.makeNamed(name, from)
+	made, err := c.makeNamed(name, from, port)
 	if err != nil {
 		return err
 	}
 	return made.show(w, http.StatusCreated)
 }
 
-// makeNamed makes a world of a name that none has yet, while nothing else is changed.
-func (c *Control) makeNamed(name, from string) (*world, error) {
+// anyPort is the port of a world that gets a free one.
+const anyPort = 0
+
+// readPort reads the port that a world is to have.
+func readPort(in *wire.Reader) int {
+	const last = 1<<16 - 1
+	before := len(in.Problems)
+	port := in.Int()
+	if len(in.Problems) > before {
+		return anyPort
+	}
+	if port < 1 || port > last {
+		in.Reject(fmt.Sprintf("must be from 1 to %d", last))
+	}
+	return int(port)
+}
+
+// ListenAt opens the port of a world, which only this machine reaches.
+func ListenAt(port int) (net.Listener, error) {
+	return net.Listen("tcp", net.JoinHostPort(thisMachine, strconv.Itoa(port)))
+}
+
+// openPort opens the port of a world, or returns the answer to the call that names it.
+func openPort(port int) (net.Listener, error) {
+	ln, err := ListenAt(port)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, errTaken
+	case errors.Is(err, syscall.EACCES):
+		return nil, web.Invalid(web.Problem("port", "may not be opened by the user of the server"))
+	}
+	return ln, noRoom(err)
+}
+
+// thisMachine is the address at which worlds are served.
+const thisMachine = "127.0.0.1"
+
+// makeNamed makes a world of a name that none has yet, on a port, while nothing else is changed. The port is
+// taken before anything is made.
+func (c *Control) makeNamed(name, from string, port int) (*world, error) {
+	of, err := c.mayMake(name, from)
+	if err != nil {
+		return nil, err
+	}
+	ln, err := openPort(port)
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.make(name, of, ln)
+	return made, noRoom(err)
+}
+
+// mayMake returns the world that a new one is to be a copy of, or why there can be none of the name.
+func (c *Control) mayMake(name, from string) (*world, error) {
 	of := c.find(from)
 	switch {
 	case of == nil:
@@ -183,8 +250,27 @@ func (c *Control) makeNamed(name, from string) (*world, error) {
 				"which may have %d bytes; serve a directory with a shorter path", front.MaxSocketPath)),
 		)
 	}
-	made, err := c.make(name, of)
-	return made, noRoom(err)
+	return of, nil
+}
+
+// MakeNumbered makes the worlds of a start, world-01 and on, each a copy of main on a port of the list.
+func (c *Control) MakeNumbered(ports []net.Listener) error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	for i, ln := range ports {
+		name := fmt.Sprintf("world-%02d", i+1)
+		of, err := c.mayMake(name, Main)
+		if err == nil {
+			_, err = c.make(name, of, ln)
+		}
+		if err != nil {
+			for _, unused := range ports[i:] {
+				unused.Close() // that of the world itself a second time, perhaps
+			}
+			return fmt.Errorf("the world %s cannot be made: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // noRoom returns the answer to a call that failed, or nil. That a disk is full, or a limit of the system

@@ -35,7 +35,7 @@ func (w *world) copyTo(dir, name string) (cfg server.Config, b *bench.Bench, err
 	s := w.front.Server
 	cfg = w.front.Config()
 	cfg.Dir = dir
-	cfg.FS = nil
+	cfg.FS = worldDir(dir)
 	cfg.Witnesses = nil // they know the original
 	cfg.Forked = &ledger.WorldForked{
 		World: name,
@@ -52,7 +52,7 @@ func (w *world) copyTo(dir, name string) (cfg server.Config, b *bench.Bench, err
 		if err != nil {
 			return err
 		}
-		left, err := s.Store.Fork(durable.Dir(dir), ledger.CopiedDirs...)
+		left, err := s.Store.Fork(cfg.FS, ledger.CopiedDirs...)
 		cfg.Forked.Origin = left.Origin
 		cfg.Forked.Seq = left.Seq
 		cfg.Forked.Hash = fmt.Sprintf("%x", left.Hash)

@@ -22,7 +22,7 @@ func (c *Control) listForDesk() (list []bench.World) {
 	c.changing.RLock()
 	defer c.changing.RUnlock()
 	for _, w := range c.all() {
-		now, _ := w.front.Server.Now()
+		now, _ := w.front.Server.Now() // of one that has stopped the desk shows no time
 		dir := c.path(w.name)
 		if w.name == Main {
 			dir = ""
@@ -45,7 +45,7 @@ func (c *Control) makeAtDesk(name, from string) error {
 	}
 	c.changing.Lock()
 	defer c.changing.Unlock()
-	_, err := c.makeNamed(name, from)
+	_, err := c.makeNamed(name, from, anyPort)
 	return err
 }
 

@@ -14,6 +14,7 @@
 package worlds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,15 +144,50 @@ func (c *Control) all() []*world {
 		case b.name == Main:
 			return 1
 		}
-		return strings.Compare(a.name, b.name)
+		return compareNames(a.name, b.name)
 	})
 	return list
 }
+
+// compareNames orders names as people count: a2 comes before a10.
+func compareNames(a, b string) int {
+	x := a
+	y := b
+	for x != "" && y != "" {
+		m, restX := firstPart(x)
+		n, restY := firstPart(y)
+		order := 0
+		if isDigit(x[0]) && isDigit(y[0]) { // of two numbers the longer is the larger
+			order = cmp.Compare(len(m), len(n))
+		}
+		if order = cmp.Or(order, cmp.Compare(m, n)); order != 0 {
+			return order
+		}
+		x = restX
+		y = restY
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
+}
+
+// firstPart splits a name behind the number that it begins with, which is returned without its first zeros,
+// or else behind its first character.
+func firstPart(name string) (part, rest string) {
+	if !isDigit(name[0]) {
+		return name[:1], name[1:]
+	}
+	rest = strings.TrimLeft(name, "0123456789")
+	return strings.TrimLeft(name[:len(name)-len(rest)], "0"), rest
+}
+
+// isDigit reports whether a character of a name is a digit.
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // The answers to calls that cannot be.
 var (
 	errKnown = web.Fail(http.StatusConflict, "CONFLICT",
 		"there is a world of this name; PUT makes it another copy")
+	errTaken = web.Fail(http.StatusConflict, "CONFLICT",
+		"the port is taken; without port the world gets a free one")
 	errMain = web.Fail(http.StatusConflict, "CONFLICT",
 		"main is what worlds are made of: it is neither replaced nor removed")
 )
@@ -162,17 +198,18 @@ func errMany(most int) error {
 		fmt.Sprintf("there are %d worlds, and no more may be made: each needs files to be open", most))
 }
 
-// make makes a world that is a copy of another as it is now.
-func (c *Control) make(name string, of *world) (*world, error) {
+// make makes a world that is a copy of another as it is now, on a port that is open already. The port is
+// closed again where that cannot be.
+func (c *Control) make(name string, of *world, ln net.Listener) (*world, error) {
 	w := &world{
 		name: name,
 		from: of.name,
 	}
 	cfg, err := c.fork(w, c.path(name))
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, ln.Close())
 	}
-	w.front, err = serve(cfg)
+	w.front, err = serve(cfg, ln)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(cfg.Dir))
 	}
@@ -188,11 +225,8 @@ func (c *Control) path(name string) string {
 }
 
 // serve serves a world on a port of its own.
-func serve(cfg server.Config) (*front.Front, error) {
-	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
-	if err != nil {
-		return nil, err
-	}
+func serve(cfg server.Config, ln net.Listener) (*front.Front, error) {
+	f := front.On(cfg, ln, nil)
 	if err := f.Open(); err != nil {
 		f.Close()
 		return nil, err
@@ -216,6 +250,7 @@ func (c *Control) replace(w, of *world) error {
 		return err
 	}
 	cfg.Dir = c.path(w.name)
+	cfg.FS = worldDir(cfg.Dir)
 	err = w.front.Replace(cfg, func() error {
 		if err := os.RemoveAll(cfg.Dir); err != nil {
 			return err

@@ -34,6 +34,7 @@ type Options struct {
 	Log    *slog.Logger
 	Now    func(ledger.State) time.Time          // the only clock, called under the lock
 	Ready  func(ledger.State, store.Found) error // see store.Config
+	Still  func(ledger.State) bool               // see store.Config; nil: it ticks
 	Random io.Reader                             // see store.Config; nil is crypto/rand's
 	// see store.Config: what each start says of the program, and of the witnesses
 	Program   any
@@ -71,6 +72,9 @@ func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
 		sc.Ready = func(k *ledger.Keeper, found store.Found) error {
 			return o.Ready(k.State, found)
 		}
+	}
+	if o.Still != nil {
+		sc.Still = func(k *ledger.Keeper) bool { return o.Still(k.State) }
 	}
 	return sc
 }
