@@ -33,6 +33,7 @@ var benchFlags = []option{
 	{"frozen", false, "have that clock stand still until it is moved"},
 	{"test-control", "", "the loopback `address` where testers make worlds and have things go wrong"},
 	{"seed", "", "the `number` that all that would be random comes from, in a new directory"},
+	{"vary", false, "vary in answers what the interface leaves open, so that no client leans on it"},
 }
 
 // The verbs.
@@ -79,15 +80,19 @@ type testBench struct {
 
 // testBench reads the flags of the test bench of a server that listens on addr.
 func (c *call) testBench(addr string) (*testBench, error) {
-	set := bench.Settings{Frozen: c.get("frozen").(bool)}
+	set := bench.Settings{
+		Frozen: c.get("frozen").(bool),
+		Vary:   c.get("vary").(bool),
+	}
 	if err := c.testClock(&set); err != nil {
 		return nil, err
 	}
 	control := c.text("test-control")
 	set.Watch = control != ""
 	switch {
-	case (set.Frozen || set.Watch || c.isGiven("seed")) && !set.TestClock:
-		return nil, errors.New("-frozen, -seed and -test-control are of a test clock, which -test-clock starts")
+	case (set.Frozen || set.Watch || set.Vary || c.isGiven("seed")) && !set.TestClock:
+		return nil, errors.New("-frozen, -seed, -test-control and -vary are of a test clock, " +
+			"which -test-clock starts")
 	case set.Watch && !isLoopback(control):
 		return nil, fmt.Errorf("-test-control %q is not a loopback address as in 127.0.0.1:8081", control)
 	}
