@@ -34,6 +34,7 @@ var benchFlags = []option{
 	{"test-control", "", "the loopback `address` where testers make worlds and have things go wrong"},
 	{"worlds", 0, "make this `number` of worlds, 1 to 99, at the ports after that of -test-control"},
 	{"seed", "", "the `number` that all that would be random comes from, in a new directory"},
+	{"vary", false, "vary in answers what the interface leaves open, so that no client leans on it"},
 }
 
 // The verbs.
@@ -86,15 +87,18 @@ const maxWorlds = 99
 
 // testBench reads the flags of the test bench of a server that listens on addr.
 func (c *call) testBench(addr string) (*testBench, error) {
-	set := bench.Settings{Frozen: c.get("frozen").(bool)}
+	set := bench.Settings{
+		Frozen: c.get("frozen").(bool),
+		Vary:   c.get("vary").(bool),
+	}
 	if err := c.testClock(&set); err != nil {
 		return nil, err
 	}
 	control := c.text("test-control")
 	set.Watch = control != ""
 	switch {
-	case (set.Frozen || set.Watch || c.isGiven("seed") || c.isGiven("worlds")) && !set.TestClock:
-		return nil, errors.New("-frozen, -seed, -test-control and -worlds are of a test clock, " +
+	case (set.Frozen || set.Watch || set.Vary || c.isGiven("seed") || c.isGiven("worlds")) && !set.TestClock:
+		return nil, errors.New("-frozen, -seed, -test-control, -vary and -worlds are of a test clock, " +
 			"which -test-clock starts")
 	case set.Watch && !isLoopback(control):
 		return nil, fmt.Errorf("-test-control %q is not a loopback address as in 127.0.0.1:8081", control)

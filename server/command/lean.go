@@ -19,7 +19,7 @@ const isLean = true
 
 // absentFlags are the flags that a verb has in another build only, by the verb.
 var absentFlags = map[string][]string{
-	"serve": {"test-clock", "frozen", "seed", "test-control", "worlds"},
+	"serve": {"test-clock", "frozen", "seed", "test-control", "worlds", "vary"},
 }
 
 // benchFlags are none.

@@ -21,11 +21,12 @@ func TestWhatIsNotInTheLeanBuild(t *testing.T) {
 	for _, line := range []string{"bench", "bench -bookings 5", "bench -h", "tour -pace 1", "help tour",
 		"conform", "conform -list", "serve -test-clock now", "serve -test-clock=now", "serve -frozen",
 		"serve --frozen=false", "serve -seed 1", "serve -test-control 127.0.0.1:0", "serve -worlds 2",
+		"serve -vary",
 		"-test-clock now"} {
 		want(t, 2, `^waybill: (\w+|serve: -[a-z-]+): not in this build(; "waybill help serve" says more)?\n$`,
 			strings.Fields(line)...)
 	}
-	for _, name := range []string{"TEST_CLOCK", "FROZEN", "SEED", "TEST_CONTROL", "WORLDS"} {
+	for _, name := range []string{"TEST_CLOCK", "FROZEN", "SEED", "TEST_CONTROL", "WORLDS", "VARY"} {
 		env := map[string]string{"WAYBILL_" + name: ""}
 		code, _, stderr := run(t, env, "serve")
 		if code != 2 || !strings.Contains(stderr, "WAYBILL_"+name+": not in this build") {

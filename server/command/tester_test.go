@@ -22,6 +22,7 @@ import (
 func TestTesterFlagsThatCannotBe(t *testing.T) {
 	for line, says := range map[string]string{
 		"serve -frozen":                                                    "-test-clock",
+		"serve -vary":                                                      "-test-clock",
 		"serve -seed 1":                                                    "-test-clock",
 		"serve -test-control 127.0.0.1:0":                                  "-test-clock",
 		"serve -test-clock tomorrow":                                       "-test-clock",
@@ -84,6 +85,21 @@ func TestSeedIsForANewDirectory(t *testing.T) {
 	defer other.stop()
 	if key == "" || other.key != key {
 		t.Errorf("the keys of one seed are %q and %q", key, other.key)
+	}
+}
+
+// Decision bench.vary: with the flag answers vary, without it they do not.
+func TestServeVaries(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	var answers []string
+	for _, flags := range [][]string{nil, {"-vary"}, nil} {
+		s := serve(t, append([]string{"-data", dir, "-test-clock", "now"}, flags...)...)
+		_, body := s.get(t, "/v2/cities/kyiv", "")
+		answers = append(answers, body)
+		s.stop()
+	}
+	if answers[0] != answers[2] || answers[0] == answers[1] {
+		t.Errorf("%q", answers)
 	}
 }
 

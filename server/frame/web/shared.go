@@ -18,7 +18,7 @@ type Shared struct {
 func NewShared(contentType []string, body []byte) *Shared {
 	return &Shared{
 		body:        body,
-		tag:         tagOf(body),
+		tag:         TagOf(body),
 		contentType: contentType,
 		length:      []string{strconv.Itoa(len(body))},
 	}
@@ -37,7 +37,7 @@ func (x *Shared) Send(w http.ResponseWriter) error {
 
 // SendTagged answers with the body and its ETag; with 304 where If-None-Match names that.
 func (x *Shared) SendTagged(w http.ResponseWriter, r *http.Request) error {
-	if tagged(w, r, x.tag) {
+	if Tagged(w, r, x.tag) {
 		return nil
 	}
 	return x.Send(w)

@@ -15,7 +15,7 @@ func ReplyTagged(w http.ResponseWriter, r *http.Request, write func(*wire.Writer
 	body := wire.NewWriter()
 	wire.Reply(body, write)
 	body.B = append(body.B, '\n')
-	if tagged(w, r, tagOf(body.B)) {
+	if Tagged(w, r, TagOf(body.B)) {
 		body.Release()
 		return nil
 	}
@@ -23,14 +23,14 @@ func ReplyTagged(w http.ResponseWriter, r *http.Request, write func(*wire.Writer
 	return nil
 }
 
-// tagOf returns the ETag of a body.
-func tagOf(body []byte) string {
+// TagOf returns the ETag of a body.
+func TagOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return fmt.Sprintf(`"%x"`, sum[:16])
 }
 
-// tagged gives an answer an ETag. Where If-None-Match names it, it answers with 304 and reports so.
-func tagged(w http.ResponseWriter, r *http.Request, tag string) bool {
+// Tagged gives an answer an ETag. Where If-None-Match names it, it answers with 304 and reports so.
+func Tagged(w http.ResponseWriter, r *http.Request, tag string) bool {
 	w.Header()["Etag"] = []string{tag}
 	for known := range strings.SplitSeq(strings.Join(r.Header["If-None-Match"], ","), ",") {
 		known = strings.TrimSpace(known)

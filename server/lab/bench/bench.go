@@ -39,6 +39,8 @@ type Settings struct {
 	Seed *seed.Source
 	// Watch has what is sent kept for testers, texts too where no messenger takes them.
 	Watch bool
+	// Vary has what the interface leaves open vary in answers, by the seed, or by 1 where there is none.
+	Vary bool
 }
 
 // Bench is the test bench of one server.
@@ -99,6 +101,9 @@ func (s *Bench) furnish(core *web.Core, letters *outbox.Relay, due func() error)
 
 // Around returns a handler that answers as next does, on the terms of the bench.
 func (s *Bench) Around(next http.Handler) http.Handler {
+	if s.set.Vary {
+		next = s.varied(next)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		answer := &heldAnswer{to: w}

@@ -44,14 +44,20 @@ type control struct {
 // newControl serves a demo on a clock that stands still, from a seed.
 func newControl(t *testing.T) *control {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "d")
-	b := bench.New(bench.Settings{
+	return startControl(t, bench.Settings{
 		TestClock: true,
 		StartAt:   start,
 		Frozen:    true,
 		Seed:      seed.New(1),
 		Watch:     true,
 	})
+}
+
+// startControl is newControl with settings.
+func startControl(t *testing.T, set bench.Settings) *control {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "d")
+	b := bench.New(set)
 	cfg := server.Config{
 		Dir:          dir,
 		Log:          slog.New(slog.DiscardHandler),
