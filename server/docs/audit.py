@@ -733,7 +733,9 @@ class Books:
             else:
                 self.expect("before" not in line.data, "it has before, and changes no booking")
         except (NotThere, KeyError, TypeError, ValueError, AttributeError, struct.error) as error:
-            self.faults, self.all_applied = [str(error) or "a value is not of its kind"], False
+            self.all_applied = False
+            self.faults = ["%s: this line changes nothing, and is not judged further" % (
+                str(error) or "a value is not of its kind")]
         self.tell()
 
     def tell(self):
@@ -811,6 +813,13 @@ class Books:
                 self.on.setdefault(name, []).append(ticket)
         self.answers += "answer" in data.get("retry", {})
 
+    def holder(self, leg, seat):
+        """Why a seat of a leg's run is not free, in words."""
+        for ticket in self.on.get(leg.run.name, []):
+            if ticket.lives(self.now) and (leg.run.name, seat) in [(one.run.name, one.seat) for one in ticket.legs]:
+                return "ticket %s has it" % ticket.id
+        return "the bus has seats 1 to %d" % leg.run.form.seats
+
     def new_forms(self, data):
         """The forms of a sale by their ids, which are made of their bytes in the line."""
         forms, text, end = {}, self.line.text.decode("utf-8"), 0
@@ -837,7 +846,8 @@ class Books:
             seats, (free, loads) = [row["seats"][number] for row in data["tickets"]], self.room(leg,
                     leg.run.form)
             for seat in seats:
-                self.expect(seat in free, "seat %d of leg %d is not free", seat, number + 1)
+                self.expect(seat in free, "seat %d of leg %d is not free: %s", seat, number + 1,
+                            self.holder(leg, seat))
             self.expect(len(set(seats)) == len(seats), "two tickets have one seat on leg %d", number + 1)
             self.expect(max(loads) + len(seats) <= leg.run.form.seats and len(free) >= len(seats),
                         "the bus of leg %d has not so many seats left", number + 1)
@@ -864,7 +874,8 @@ class Books:
         away = 0 if starts is None else run.start - self.shift.get(run.name, 0) - starts
         self.expect(abs(away) <= 3 * 3600, "the run starts %d s from where its service day starts", away)
         right = timetable.discount(trip, leg.local_day())[0]
-        self.expect(discount == right, "the discount is %d, and %d is in force", discount, right)
+        self.expect(discount == right, "the discount is %d, and %d is in force (a place in the form; -1: none)",
+                    discount, right)
 
     def check_price(self, currency, legs):
         """By the timetable in force, or one that was replaced less than 20 minutes before."""
@@ -1568,6 +1579,8 @@ def tell(folder, result):
         print("  %s: %s%s" % (item["kind"], item["text"], " (%s)" % place if place else ""))
     for item in result["remarks"]:
         print("  remark, %s: %s" % (item["kind"], item["text"]))
+    if any("this line changes nothing" in item["text"] for item in result["problems"]):
+        print("  no figures: the lines that change nothing would be missing in them; mend the first, and look again")
     for name, figure in result.get("books", {}).items():
         print("  %-10s %s" % (name, json.dumps(figure, ensure_ascii=False, sort_keys=True)))
     if "books" in result:
