@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,18 @@ import (
 	"waybill/store/durable"
 	"waybill/store/inspect"
 )
+
+// Decision changes.pointless: a journey of the day after the asked one that has not seats enough hides none.
+func TestWhatIsFullTheDayAfterHidesNothing(t *testing.T) {
+	s, key := rig.Demo(t, server.Config{MaxTransfers: 1})
+	for passengers, want := range map[int]int{49: 2, 50: 1} {
+		a := rig.Call(t, s, key, "GET", fmt.Sprintf("/v2/offers?departureCitySlug=lublin&arrivalCitySlug=krakow&"+
+			"departureDate=2026-11-25&passengers=%d", passengers), "")
+		if len(a.Data.Offers) != want {
+			t.Errorf("for %d passengers: %d offers, want %d", passengers, len(a.Data.Offers), want)
+		}
+	}
+}
 
 // Decision seats.whole: no seat is sold twice, and of concurrent duplicates exactly one passes.
 func TestManyBuyersFewSeats(t *testing.T) {

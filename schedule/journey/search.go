@@ -49,21 +49,30 @@ const MaxWalk = 5.0
 // with a change is left out if another one with no more legs leaves no earlier and arrives no later; of equal
 // ones the first stays. That does not depend on where the asked days end.
 func (f Finder) Search(q *Query) []Journey {
+	list, _ := f.SearchBeyond(q)
+	return list
+}
+
+// SearchBeyond is Search, and returns besides what leaves after the asked days and makes a journey of theirs
+// pointless: a ride of these that is full must leave the search, too.
+func (f Finder) SearchBeyond(q *Query) (list, beyond []Journey) {
 	if q.From == q.To || q.Days < 1 {
-		return nil
+		return nil, nil
 	}
 	zone := f.CityZone(q.From)
 	start := max(q.First.In(zone).Unix(), q.After+1)
 	end := (q.First + schedule.Day(q.Days)).In(zone).Unix()
 	rides := f.rides(q, f.between(q.From, q.To), start, end)
-	list := make([]Journey, len(rides))
+	list = make([]Journey, len(rides))
 	for i := range rides {
 		list[i] = rides[i : i+1 : i+1]
 	}
 	if q.Changes > 0 && start < end {
-		list = f.merge(list, f.withChange(q, rides, start, end))
+		var changed []Journey
+		changed, beyond = f.withChange(q, rides, start, end)
+		list = f.merge(list, changed)
 	}
-	return list
+	return list, beyond
 }
 
 // merge returns the journeys of a list that is in order and of one that is in reverse order, in order.
@@ -219,22 +228,31 @@ func (f Finder) rides(q *Query, hops []hop, start, end int64) []schedule.Leg {
 }
 
 // withChange returns the journeys with one change that leave in [start, end), the last first, and that no
-// other journey makes pointless. The direct rides of that time are known.
-func (f Finder) withChange(q *Query, direct []schedule.Leg, start, end int64) []Journey {
+// other journey makes pointless; and where journeys that leave later make some pointless, these. The direct
+// rides of that time are known.
+func (f Finder) withChange(q *Query, direct []schedule.Leg, start, end int64) (found, later []Journey) {
 	c := f.changesOf(q)
 	c.sweep(direct, start, end, never)
-	found := c.found
+	found = c.found
 	if len(found) == 0 || found[0].Arr() < end {
-		return found
+		return found, nil
 	}
 	// Journeys that leave after the asked days but arrive earlier count as well. The journey that leaves
 	// last arrives last: all others arrive before it.
 	latest := found[0].Arr()
-	beyond := f.rides(q, f.between(q.From, q.To), end, latest+1)
-	c.sweep(beyond, end, latest+1, latest+1)
-	return slices.DeleteFunc(found, func(j Journey) bool {
+	rides := f.rides(q, f.between(q.From, q.To), end, latest+1)
+	c.sweep(rides, end, latest+1, latest+1)
+	all := len(found)
+	found = slices.DeleteFunc(found, func(j Journey) bool {
 		return j.Arr() >= c.best
 	})
+	if len(found) == all {
+		return found, nil
+	}
+	for i := range rides {
+		c.found = append(c.found, rides[i:i+1])
+	}
+	return found, c.found
 }
 
 // changes is one search for journeys with a change.

@@ -47,12 +47,19 @@ func (s *Finder) search(tt journey.Finder, q *journey.Query, passengers, skip, t
 	// A ride that is full leaves the next search, until none is found that is: each time there is at least
 	// one less.
 	for {
-		journeys := tt.Search(q)
+		journeys, beyond := tt.SearchBeyond(q)
 		known := len(q.Full)
 		page = make([]Found, 0, min(len(journeys), take))
 		total = 0
 		err = s.Store.View(func(st ledger.State, at time.Time) {
 			in := &finding{tt, at}
+			for _, j := range beyond { // what has not seats enough hides nothing
+				for i := range j {
+					if st.Bookings.SeatsLeft(tt.Timetable, &j[i], at) < passengers {
+						q.Full[j[i]] = true
+					}
+				}
+			}
 			for _, j := range journeys {
 				f := Found{finding: in, legs: j, seats: schedule.MaxSeats}
 				for i := range j {
