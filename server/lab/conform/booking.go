@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"waybill/server/lab/transcript"
 )
 
 // isBooking reports whether a request is to book seats.
@@ -95,8 +97,70 @@ func (p *player) cancelAll() (left []string) {
 const passenger = `{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com",` +
 	`"phones":[{"phone":"+380441234567"}]}`
 
-// book books so many seats on the first offer that has them. Where that cannot be, what needs the booking is
-// not shown: another rule says why.
+// offered is an offer, as far as rules choose by it.
+type offered struct {
+	ID, Source, ArrivalDate string
+	Prices                  []struct {
+		Amount   json.Number
+		Currency string
+	}
+	Slices []struct {
+		DepartureDate string
+		Carriage      struct{ ID string }
+	}
+}
+
+// rank returns what comes first of the offer that rules rather book: one of the service's own source, without
+// a change, that leaves and arrives early. The interface gives neither offers nor slices an order.
+func (o *offered) rank() string {
+	source := "another"
+	if o.Source == "Service" {
+		source = "0 own"
+	}
+	var legs []string
+	for _, leg := range o.Slices {
+		legs = append(legs, leg.DepartureDate+" "+leg.Carriage.ID)
+	}
+	slices.Sort(legs)
+	return fmt.Sprint(source, len(legs), legs, o.ArrivalDate)
+}
+
+// offer looks for an offer with so many seats, the same each time: $NAME is its id, $NAME_source its source,
+// $NAME_trip the trip of a slice, and $NAME_currency and $NAME_amount one of its prices.
+func (p *player) offer(rest string) error {
+	name, seats, _ := strings.Cut(rest, " ")
+	search := "GET /v2/offers?departureCitySlug=$from&arrivalCitySlug=$to&departureDate=$date&passengers="
+	if err := p.ask(search + seats); err != nil {
+		return err
+	}
+	if err := p.Check("200"); err != nil {
+		return err
+	}
+	var list struct{ Data struct{ Offers []offered } }
+	json.Unmarshal(p.Answer.Body, &list)
+	offers := slices.DeleteFunc(list.Data.Offers, func(o offered) bool {
+		return o.ID == "" || len(o.Prices) == 0 || len(o.Slices) == 0
+	})
+	if len(offers) == 0 {
+		return &transcript.Mismatch{
+			What: "data.offers",
+			Got:  "no such element",
+			Want: "an offer with id, price and slice",
+		}
+	}
+	best := slices.MinFunc(offers, func(a, b offered) int {
+		return strings.Compare(a.rank(), b.rank())
+	})
+	p.Vars[name] = best.ID
+	p.Vars[name+"_source"] = best.Source
+	p.Vars[name+"_trip"] = best.Slices[0].Carriage.ID
+	p.Vars[name+"_currency"] = best.Prices[0].Currency
+	p.Vars[name+"_amount"] = best.Prices[0].Amount.String()
+	return nil
+}
+
+// book books so many seats on an offer that has them. Where that cannot be, what needs the booking is not
+// shown: another rule says why.
 func (p *player) book(rest string) error {
 	name := ""
 	seats := 0
@@ -106,16 +170,11 @@ func (p *player) book(rest string) error {
 	if err := p.mayWrite(); err != nil {
 		return err
 	}
-	search := fmt.Sprintf("GET /v2/offers?departureCitySlug=$from&arrivalCitySlug=$to&departureDate=$date"+
-		"&passengers=%d", seats)
 	// All are the same person: a booking is not about who travels.
 	passengers := strings.Repeat(passenger+",", seats-1) + passenger
 	steps := []string{
-		search,
-		"    200",
-		"    bookedOffer = data.offers[0].id",
-		"    bookedCurrency = data.offers[0].prices[0].currency",
-		`POST /v2/bookings {"offerId":"$bookedOffer","currency":"$bookedCurrency",` +
+		fmt.Sprintf("offer booked %d", seats),
+		`POST /v2/bookings {"offerId":"$booked","currency":"$booked_currency",` +
 			`"passengers":[` + passengers + `]}`,
 		"    201",
 		"    " + name + " = data.booking.id",

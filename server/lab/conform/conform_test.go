@@ -44,12 +44,18 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	lab := testbench.New(testbench.Settings{
+	return startBench(t, testbench.Settings{
 		TestClock: true,
 		StartAt:   time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
 		Frozen:    true,
 		Watch:     true,
 	})
+}
+
+// startBench is newBench with settings.
+func startBench(t *testing.T, set testbench.Settings) *bench {
+	t.Helper()
+	lab := testbench.New(set)
 	cfg := server.Config{
 		Dir:          filepath.Join(t.TempDir(), "d"),
 		Log:          slog.New(slog.DiscardHandler),

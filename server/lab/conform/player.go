@@ -18,6 +18,7 @@ import (
 //	as key|key2|stranger|nobody|session   who asks from here on; a rule begins as key
 //	set NAME TEXT                         keeps a text
 //	NAME = EXPRESSION                     see [player.evaluate]
+//	offer NAME SEATS                      looks for an offer, see [player.offer]
 //	book NAME SEATS                       books; $NAME is the booking, $NAME_t1 … its tickets
 //	advance DURATION                      moves the test clock
 //	in-a-world                            what follows is for a world that others do not see
@@ -92,6 +93,8 @@ func (p *player) playStep(step string) error {
 		text, err := p.Expand(text)
 		p.Vars[name] = text
 		return err
+	case "offer":
+		return p.offer(rest)
 	case "book":
 		return p.book(rest)
 	case "advance":

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -49,7 +51,9 @@ func (p *player) findJourney() {
 	if err != nil || json.Unmarshal(a.Body, &list) != nil {
 		return
 	}
+	// Lists have no order that the interface gives: the journey that is found is the same all the same.
 	cities := list.Data.Cities
+	slices.SortFunc(cities, func(a, b struct{ Slug string }) int { return strings.Compare(a.Slug, b.Slug) })
 	cities = cities[:min(len(cities), citiesTried)]
 	first := p.skew.now().UTC().AddDate(0, 0, startsIn).Format(time.DateOnly)
 	most := 0

@@ -27,10 +27,14 @@ func (p *Player) Check(line string) error {
 	if m == nil {
 		return fmt.Errorf("%q is no check", line)
 	}
-	path := m[2]
+	path, err := p.expandPath(m[2])
 	op := m[3]
 	want := m[5]
 	if op == "=" {
+		want, err = p.expandPath(want)
+		if err != nil {
+			return err
+		}
 		v := p.Value(want)
 		if v == absent {
 			return &Mismatch{want, absent, "= a value to keep"}
@@ -38,7 +42,10 @@ func (p *Player) Check(line string) error {
 		p.Vars[path] = strings.Trim(v, `"`)
 		return nil
 	}
-	want, err := p.Expand(want)
+	if err != nil {
+		return err
+	}
+	want, err = p.Expand(want)
 	if err != nil {
 		return err
 	}
@@ -61,6 +68,14 @@ func (p *Player) Check(line string) error {
 		}
 	}
 	return nil
+}
+
+// expandPath puts the values of variables into a path. One that is a variable stays.
+func (p *Player) expandPath(path string) (string, error) {
+	if strings.HasPrefix(path, "$") {
+		return path, nil
+	}
+	return p.Expand(path)
 }
 
 // checkOne checks a value by itself.

@@ -26,7 +26,8 @@
 //	NAME = PATH           keeps a value as $NAME
 //
 // A path is as data.offers[0].id; where it has [*], the check holds for each element, of which there must be
-// one at least, and sorted and unique are about all of them together. $NAME as a path is a variable.
+// one at least, and sorted and unique are about all of them together. Where it has [NAME=TEXT], it goes on from
+// the first element whose member NAME is TEXT: data.tickets[id=$ticket].status. $NAME as a path is a variable.
 package transcript
 
 import (

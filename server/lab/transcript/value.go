@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -53,16 +54,24 @@ func (p *Player) values(path string) []string {
 	return texts
 }
 
+// step is a part of a path: what stands in brackets, or between dots.
+var step = regexp.MustCompile(`\[[^\]]*\]|[^.\[]+`)
+
 // steps parts a path.
 func steps(path string) []string {
-	return strings.FieldsFunc(path, func(r rune) bool {
-		return r == '.' || r == '[' || r == ']'
-	})
+	list := step.FindAllString(path, -1)
+	for i := range list {
+		list[i] = strings.Trim(list[i], "[]")
+	}
+	return list
 }
 
 // follow takes one step from a value: to a member, to an element, or to all elements. nil is what is not
 // there.
 func follow(v json.RawMessage, step string) []json.RawMessage {
+	if name, text, ok := strings.Cut(step, "="); ok {
+		return []json.RawMessage{find(v, name, text)}
+	}
 	n, notNumber := strconv.Atoi(step)
 	if step == "*" || notNumber == nil {
 		var list []json.RawMessage
@@ -80,6 +89,21 @@ func follow(v json.RawMessage, step string) []json.RawMessage {
 		return []json.RawMessage{nil}
 	}
 	return []json.RawMessage{object[step]}
+}
+
+// find returns the first element of a list whose member of a name is a text; nil where there is none.
+func find(list json.RawMessage, name, text string) json.RawMessage {
+	var elements []json.RawMessage
+	if json.Unmarshal(list, &elements) != nil {
+		return nil
+	}
+	for _, e := range elements {
+		var is string
+		if json.Unmarshal(follow(e, name)[0], &is) == nil && is == text {
+			return e
+		}
+	}
+	return nil
 }
 
 // keys returns the member names of an object in their order; "" of what is no object.
