@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // breakage is a way in which a server breaks a rule.
@@ -115,6 +116,10 @@ func setBody(r *http.Request, body []byte) {
 //	reverse PATH                a list is the other way round
 //	first PATH                  a list has its first element alone
 //	grow PATH NUMBER            a list has so many elements
+//	rest PATH                   a list lacks its first element
+//	more PATH                   a list has its first element twice
+//	shift NAME DURATION         instants that are called so are others
+//	scale NAME FACTOR           numbers that are called so are others
 func (x *breakage) editAnswer(resp *http.Response, body []byte) []byte {
 	word, rest, _ := strings.Cut(x.edit, " ")
 	first, second, _ := strings.Cut(rest, " ")
@@ -140,7 +145,25 @@ func (x *breakage) editAnswer(resp *http.Response, body []byte) []byte {
 	case "text":
 		pattern, text, _ := strings.Cut(rest, " => ")
 		return regexp.MustCompile(pattern).ReplaceAllLiteral(body, []byte(text))
-	case "del", "set", "reverse", "first", "grow":
+	case "shift":
+		by, _ := time.ParseDuration(second)
+		return replaceMember(body, first, func(value string) string {
+			at, err := time.Parse(`"`+time.RFC3339+`"`, value)
+			if err != nil {
+				return value
+			}
+			return at.Add(by).Format(`"2006-01-02T15:04:05.000Z07:00"`)
+		})
+	case "scale":
+		by, _ := strconv.ParseFloat(second, 64)
+		return replaceMember(body, first, func(value string) string {
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return value
+			}
+			return strconv.FormatFloat(n*by, 'f', -1, 64)
+		})
+	case "del", "set", "reverse", "first", "grow", "rest", "more":
 		var v any
 		if json.Unmarshal(body, &v) != nil {
 			return body
@@ -151,6 +174,15 @@ func (x *breakage) editAnswer(resp *http.Response, body []byte) []byte {
 		body, _ = json.Marshal(v)
 	}
 	return body
+}
+
+// replaceMember gives members of a name other values, wherever they stand.
+func replaceMember(body []byte, name string, other func(value string) string) []byte {
+	member := regexp.MustCompile(`"` + name + `": ?("[^"]*"|[0-9.]+)`)
+	return member.ReplaceAllFunc(body, func(found []byte) []byte {
+		m := member.FindSubmatch(found)
+		return []byte(`"` + name + `":` + other(string(m[1])))
+	})
 }
 
 // change changes what a path leads to.
@@ -181,6 +213,10 @@ func change(v any, path []string, word, value string) {
 			slices.Reverse(list)
 		case word == "first":
 			at[path[0]] = list[:1]
+		case word == "rest":
+			at[path[0]] = list[1:]
+		case word == "more":
+			at[path[0]] = append([]any{list[0]}, list...)
 		case word == "grow":
 			want, _ := strconv.Atoi(value)
 			for len(list) < want {

@@ -104,15 +104,12 @@ func (p *player) playSteps(steps []string) (result error) {
 		if err == nil {
 			continue
 		}
+		result = p.first(result, err)
 		for _, left := range steps[i:] {
-			p.lack(left, err)
+			p.lack(left, result)
 		}
 		var wrong *failure
-		if !errors.As(err, &wrong) {
-			return p.first(result, err)
-		}
-		result = p.first(result, err)
-		if p.silent {
+		if p.silent || !errors.As(err, &wrong) {
 			return result
 		}
 	}
@@ -143,6 +140,7 @@ func (p *player) begin() {
 	p.header = nil
 	p.Answer = transcript.Answer{}
 	p.like.difference = nil
+	p.like.words = ""
 	p.leaveWorld()
 }
 
@@ -186,9 +184,13 @@ func (p *player) fault(step string, err error) *failure {
 	} else {
 		request, _, _ = strings.Cut(request, "?")
 	}
+	text := p.request + "\n" + p.came() + "\n" + err.Error()
+	if p.like.words != "" {
+		text += "\n" + p.like.words
+	}
 	return &failure{
 		cause: request + " " + step,
-		text:  p.request + "\n" + p.came() + "\n" + err.Error(),
+		text:  text,
 	}
 }
 

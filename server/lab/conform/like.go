@@ -21,7 +21,8 @@ type reference struct {
 	follows  bool   // it was asked the last question, too
 	booked   []bookedBy
 
-	difference error // *failure, the first of a rule: how the answers differ
+	words      string // how the last answers differ; "" is not at all
+	difference error  // *failure, the first of a rule
 }
 
 // prepare looks at both clocks. They must stand still where they can, at the same instant: seats are held and
@@ -51,9 +52,16 @@ func (l *reference) prepare(p *player) error {
 	return nil
 }
 
-// begin forgets what was kept in an earlier stage.
+// ofOne are variables that are of one server: its users, its objects, and what it names a stop.
+var ofOne = [...]string{"idToken", "email", "password", "fms", "stop"}
+
+// begin forgets what was kept in an earlier stage. What needs a variable that is of one server is asked of the
+// judged one only.
 func (l *reference) begin(known map[string]string) {
 	l.Vars = maps.Clone(known)
+	for _, name := range ofOne {
+		delete(l.Vars, name)
+	}
 }
 
 // know keeps values that are the same at both servers.
@@ -89,6 +97,7 @@ func (l *reference) asked(p *player) bool {
 // are of one server.
 func (l *reference) ask(p *player, line string) {
 	l.follows = false
+	l.words = ""
 	header := p.extra.Clone()
 	if header == nil {
 		header = http.Header{}
@@ -133,6 +142,7 @@ var ownLists = regexp.MustCompile(`^/(v2/bookings|v2/events|rest/orders)(\?|$)`)
 
 // differs remembers the first difference.
 func (l *reference) differs(p *player, words string) {
+	l.words = words
 	if l.difference != nil {
 		return
 	}

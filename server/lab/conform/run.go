@@ -33,7 +33,7 @@ type Options struct {
 
 // MaxSeats is how many seats a run books at most on a server that others use too. All that a stage has booked
 // is canceled at its end.
-const MaxSeats = 60
+const MaxSeats = 32
 
 // Verdict is what came of a rule.
 type Verdict string

@@ -135,8 +135,11 @@ func byNumber(a, b string) int {
 	return int(100*x+0.5) - int(100*y+0.5)
 }
 
+// sampled is of how many sentences one is played where not all of them are.
+const sampled = 12
+
 // Conform finds each of these servers out. They are this one behind a proxy that breaks one rule. By default
-// one of each kind of breakage in each stage is played, with -long all of them.
+// those of some sentences are played, one of each kind of breakage in each stage, with -long all of them.
 func TestBrokenRulesAreFound(t *testing.T) {
 	b := newBench(t)
 	kinds := map[string]bool{} // of breakages, of each stage
@@ -144,12 +147,12 @@ func TestBrokenRulesAreFound(t *testing.T) {
 	places := make(chan struct{}, 4)
 	list, _ := readSentences(t)
 	played := map[string]bool{}
-	for _, s := range list {
+	for i, s := range list {
 		for n, x := range s.breaks {
 			how, _, _ := strings.Cut(x.edit, " ")
 			kind := fmt.Sprint(x.stage(), how, x.world)
 			same := fmt.Sprint(*x)
-			if played[same] || !*rig.Long && (kinds[kind] || x.stage()%3 != s.number%3) {
+			if played[same] || !*rig.Long && (kinds[kind] || i%sampled != 0) {
 				continue
 			}
 			played[same] = true
@@ -157,7 +160,7 @@ func TestBrokenRulesAreFound(t *testing.T) {
 			places <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-places }()
-				b.find(fmt.Sprintf("b%d-%d", s.number, n), x)
+				b.find(fmt.Sprintf("b%d-%d", i, n), x)
 			})
 		}
 	}
@@ -170,6 +173,9 @@ func (b *bench) find(name string, x *breakage) {
 	opt := b.opt
 	opt.Stage = x.stage()
 	opt.From, opt.To, opt.Date = "kyiv", "warsaw", "2026-11-25"
+	if !strings.Contains(x.path.String(), "pre-login") {
+		opt.Email, opt.Password = "", "" // each check of a password costs 0.1 s
+	}
 	switch {
 	case x.world:
 		opt.ControlURL, opt.BaseURL = newControl(t, b, x)
