@@ -11,7 +11,7 @@
 // that moves or a second key, is not shown, and neither passes nor fails; one that cannot be played as the
 // server has answered an earlier question wrongly fails with that.
 //
-// With LikeURL another server is asked the same, and what must be equal is compared (see [reference]).
+// With LikeURL another server is asked the same (decision conform.like), and what must be equal is compared (see [reference]).
 package conform
 
 import (
