@@ -21,7 +21,7 @@ var (
 	quiet = []string{"serve", "desk", "log", "bench", "version", "user add", "ready", "conform",
 		"tail", "receive", "ticket check", "tour"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
-	mayBeCut = []string{"log", "import", "tail"}
+	mayBeCut = []string{"log", "import", "tail", "conform"}
 	// Of some, programs read the output, whatever the flags.
 	exact = []string{"tail", "receive", "checkpoint", "idtoken"}
 	// Some are of no directory, and have no flag -data: they ask a server, or nobody.

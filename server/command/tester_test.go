@@ -46,7 +46,10 @@ func TestTesterFlagsThatCannotBe(t *testing.T) {
 		"ready -wait -1s":                                                  "not negative",
 		"conform":                                                          "-base-url",
 		"conform -base-url nonsense://x":                                   "URL",
-		"conform -base-url http://127.0.0.1:1 -stage 10":                   "-stage",
+		"conform -base-url http://127.0.0.1:1 -stage 11":                   "-stage",
+		"conform -base-url http://127.0.0.1:1 -like http://127.0.0.1:2":    "-like-key",
+		"conform -base-url http://127.0.0.1:1 -like nonsense://x":          "-like",
+		"conform -base-url http://127.0.0.1:1 -email a@example.com":        "-password-file",
 		"conform -base-url http://127.0.0.1:1 -stage -1":                   "-stage",
 		"conform -base-url http://127.0.0.1:1 -from kyiv":                  "go together",
 		"conform -base-url http://127.0.0.1:1 -from a -to b -date soon":    "-date",
@@ -129,6 +132,19 @@ func TestReadyAndConform(t *testing.T) {
 	s.stop()
 	asks(t, 1, "connect", "ready", "-addr", url)
 	asks(t, 1, "nobody answers", "conform", "-base-url", url, "-key", s.key)
+	// A report that cannot be written, and lists that cannot be read, are said before anybody is asked.
+	for flag, says := range map[string]string{
+		"-junit=" + dir:                 "-junit: .*directory",
+		"-known=" + dir + "/none":       "-known: .*no such file",
+		"-known=" + report:              "there is no rule",
+		"-password-file=" + dir + "/no": "-password-file: .*no such file",
+	} {
+		line := []string{"conform", "-base-url", url, flag}
+		if strings.HasPrefix(flag, "-password") {
+			line = append(line, "-email", "a@example.com")
+		}
+		asks(t, 1, says, line...)
+	}
 }
 
 // asks runs a verb to its end, which wants an exit code and a text.

@@ -23,16 +23,20 @@ func (p *player) afford(method, target, body string) error {
 	var wanted struct{ Passengers []json.RawMessage }
 	json.Unmarshal([]byte(body), &wanted) // one that is malformed on purpose books nothing
 	// A world of the run's own is thrown away at its end: nobody misses its seats.
-	if p.world == "" && p.seats+len(wanted.Passengers) > MaxSeats {
+	if p.world.url == "" && p.seats+len(wanted.Passengers) > MaxSeats {
 		return &skip{fmt.Sprintf("a run books at most %d seats", MaxSeats)}
 	}
 	return nil
 }
 
-// rememberBookings remembers what a request has booked, whatever the rule expects of it.
-func (p *player) rememberBookings(method, target, key string) {
-	if !isBooking(method, target) || p.Answer.Status >= http.StatusMultipleChoices {
-		return
+// bookedBy is a booking that is to be canceled, and whose it is.
+type bookedBy struct{ id, key string }
+
+// bookingsOf returns the bookings that an answer shows as made, each with its number of tickets.
+func bookingsOf(a *transcript.Answer) map[string]int {
+	made := map[string]int{}
+	if a.Status >= http.StatusMultipleChoices {
+		return made
 	}
 	var v2 struct {
 		Data struct {
@@ -42,60 +46,106 @@ func (p *player) rememberBookings(method, target, key string) {
 			}
 		}
 	}
-	json.Unmarshal(p.Answer.Body, &v2)
-	p.remember(v2.Data.Booking.ID, key, len(v2.Data.Booking.Tickets))
+	json.Unmarshal(a.Body, &v2)
+	made[v2.Data.Booking.ID] += len(v2.Data.Booking.Tickets)
 	var legacy struct{ Data []struct{ BookingID string } }
-	json.Unmarshal(p.Answer.Body, &legacy)
+	json.Unmarshal(a.Body, &legacy)
 	for _, t := range legacy.Data {
-		p.remember(t.BookingID, key, 1)
+		made[t.BookingID]++
+	}
+	delete(made, "")
+	return made
+}
+
+// rememberBookings remembers what a request has booked, whatever the rule expects of it. What is booked in
+// the world of a stage is gone with it.
+func (p *player) rememberBookings(method, target, key string) {
+	if !isBooking(method, target) || p.inScratch {
+		return
+	}
+	for id, seats := range bookingsOf(&p.Answer) {
+		p.seats += seats
+		b := bookedBy{id, key}
+		if !slices.Contains(p.booked, b) {
+			p.booked = append(p.booked, b)
+		}
 	}
 }
 
-// remember keeps a booking that is to be canceled.
-func (p *player) remember(id, key string, seats int) {
-	p.seats += seats
-	b := bookedBy{id, key}
-	if id != "" && !slices.Contains(p.booked, b) {
-		p.booked = append(p.booked, b)
-	}
-}
+// canceled is what came of canceling a booking.
+type canceled int
 
-// cancelAll cancels what is left of the bookings, and returns those that it could not. A ticket that is
-// canceled already makes the whole 409, so that the tickets that still live are named.
-func (p *player) cancelAll() (left []string) {
+// What may come of it.
+const (
+	isCanceled canceled = iota
+	cannotCancel
+	notCanceled
+)
+
+// cancelAll cancels what is left of the bookings, and remembers those that it could not, here and at the
+// other server.
+func (p *player) cancelAll() {
 	for _, b := range p.booked {
-		header := http.Header{"X-Api-Key": {b.key}}
-		a, err := p.send("GET", p.baseURL()+"/v2/bookings/"+b.id, "", header.Clone())
-		var now struct {
-			Data struct {
-				Booking struct{ Tickets []struct{ ID, Status string } }
-			}
-		}
-		if err != nil || json.Unmarshal(a.Body, &now) != nil || a.Status != http.StatusOK {
-			left = append(left, b.id)
-			continue
-		}
-		var live []string
-		for _, t := range now.Data.Booking.Tickets {
-			if t.Status != "Canceled" && t.Status != "Refund" {
-				live = append(live, t.ID)
-			}
-		}
-		if live == nil {
-			continue
-		}
-		body, _ := json.Marshal(map[string][]string{"ticketIds": live})
-		a, err = p.send("POST", p.baseURL()+"/v2/bookings/"+b.id+"/cancel", string(body), header)
-		if err != nil || a.Status != http.StatusOK {
-			left = append(left, b.id)
+		switch p.cancel(p.baseURL(), b) {
+		case cannotCancel:
+			p.uncancelable = append(p.uncancelable, b.id)
+		case notCanceled:
+			p.left = append(p.left, b.id)
 		}
 	}
-	return left
+	p.booked = nil
+	for _, b := range p.like.booked {
+		if p.cancel(p.opt.LikeURL, b) != isCanceled {
+			p.left = append(p.left, b.id+" at "+p.opt.LikeURL)
+		}
+	}
+	p.like.booked = nil
 }
 
-// passenger is who is booked.
-const passenger = `{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com",` +
-	`"phones":[{"phone":"+380441234567"}]}`
+// cancel cancels what is left of a booking. A ticket that is canceled already makes the whole 409, so that the
+// tickets that still live are named.
+func (p *player) cancel(base string, b bookedBy) canceled {
+	header := http.Header{"X-Api-Key": {b.key}}
+	a, err := p.send("GET", base+"/v2/bookings/"+b.id, "", header.Clone())
+	var now struct {
+		Data struct {
+			Booking struct{ Tickets []struct{ ID, Status string } }
+		}
+	}
+	if err != nil || json.Unmarshal(a.Body, &now) != nil || a.Status != http.StatusOK {
+		return notCanceled
+	}
+	var live []string
+	for _, t := range now.Data.Booking.Tickets {
+		if t.Status != "Canceled" && t.Status != "Refund" {
+			live = append(live, t.ID)
+		}
+	}
+	if live == nil {
+		return isCanceled
+	}
+	body, _ := json.Marshal(map[string][]string{"ticketIds": live})
+	a, err = p.send("POST", base+"/v2/bookings/"+b.id+"/cancel", string(body), header)
+	switch {
+	case err != nil:
+		return notCanceled
+	case a.Status == http.StatusOK:
+		return isCanceled
+	case a.Status == http.StatusNotFound, a.Status == http.StatusMethodNotAllowed,
+		a.Status == http.StatusNotImplemented:
+		return cannotCancel
+	}
+	return notCanceled
+}
+
+// people are who travels: no two tickets of a booking are of one person.
+var people = [...]string{
+	`{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com",` +
+		`"phones":[{"phone":"+380441234567"}]}`,
+	`{"firstName":"Ivan","lastName":"Franko","email":"ivan@example.com","phones":[{"phone":"+380322345678"}]}`,
+	`{"firstName":"Olha","lastName":"Kobylianska","email":"olha@example.com",` +
+		`"phones":[{"phone":"+380372345678"}]}`,
+}
 
 // offered is an offer, as far as rules choose by it.
 type offered struct {
@@ -106,76 +156,139 @@ type offered struct {
 	}
 	Slices []struct {
 		DepartureDate string
-		Carriage      struct{ ID string }
+		Carriage      struct{ ID, Name string }
+		Route         struct{ Name string }
 	}
+	Discounts   []json.RawMessage
+	RefundRules json.RawMessage
 }
 
 // rank returns what comes first of the offer that rules rather book: one of the service's own source, without
 // a change, that leaves and arrives early. The interface gives neither offers nor slices an order.
 func (o *offered) rank() string {
 	source := "another"
-	if o.Source == "Service" {
+	if o.Source == ownSource {
 		source = "0 own"
 	}
 	var legs []string
 	for _, leg := range o.Slices {
-		legs = append(legs, leg.DepartureDate+" "+leg.Carriage.ID)
+		legs = append(legs, strings.Join([]string{leg.DepartureDate, leg.Route.Name, leg.Carriage.Name,
+			leg.Carriage.ID}, " "))
 	}
 	slices.Sort(legs)
 	return fmt.Sprint(source, len(legs), legs, o.ArrivalDate)
 }
 
+// ownSource is the service's own value of source.
+const ownSource = "Service"
+
+// is reports whether an offer is of a kind; "" is any.
+func (o *offered) is(kind string) bool {
+	if o.ID == "" || len(o.Prices) == 0 || len(o.Slices) == 0 {
+		return false
+	}
+	switch kind {
+	case "change":
+		return len(o.Slices) > 1 && o.Source == ownSource
+	case "discount":
+		return len(o.Discounts) > 0 && o.Source == ownSource
+	case "external":
+		return o.Source != ownSource
+	}
+	return true
+}
+
+// offersOf returns the offers of a kind that an answer has.
+func offersOf(a *transcript.Answer, kind string) []offered {
+	var list struct{ Data struct{ Offers []offered } }
+	json.Unmarshal(a.Body, &list)
+	return slices.DeleteFunc(list.Data.Offers, func(o offered) bool { return !o.is(kind) })
+}
+
+// chosen returns the offer of a kind that rules rather book.
+func chosen(a *transcript.Answer, kind string) (o offered, ok bool) {
+	offers := offersOf(a, kind)
+	if len(offers) == 0 {
+		return o, false
+	}
+	return slices.MinFunc(offers, func(a, b offered) int { return strings.Compare(a.rank(), b.rank()) }), true
+}
+
+// offerKeeps is what is kept of an offer beside its id.
+var offerKeeps = [...]string{"_source", "_trip", "_currency", "_amount", "_leaves", "_rules", "_changed"}
+
+// keep keeps an offer under a name.
+func (o *offered) keep(vars map[string]string, name string) {
+	vars[name] = o.ID
+	vars[name+"_source"] = o.Source
+	vars[name+"_trip"] = o.Slices[0].Carriage.ID
+	vars[name+"_currency"] = o.Prices[0].Currency
+	vars[name+"_amount"] = o.Prices[0].Amount.String()
+	vars[name+"_changed"] = changed(o.ID)
+	vars[name+"_rules"] = string(o.RefundRules)
+	leaves := o.Slices[0].DepartureDate
+	for _, leg := range o.Slices {
+		leaves = min(leaves, leg.DepartureDate)
+	}
+	vars[name+"_leaves"] = leaves
+}
+
+// changed returns a text in which one character, in the middle, is another.
+func changed(text string) string {
+	middle := len(text) / 2
+	other := "x"
+	if text[middle] == 'x' {
+		other = "y"
+	}
+	return text[:middle] + other + text[middle+1:]
+}
+
 // offer looks for an offer with so many seats, the same each time: $NAME is its id, $NAME_source its source,
-// $NAME_trip the trip of a slice, and $NAME_currency and $NAME_amount one of its prices.
+// $NAME_trip the trip of a slice, $NAME_currency and $NAME_amount one of its prices, $NAME_leaves when it
+// leaves, $NAME_rules its refund rules, and $NAME_changed its id with another character in it.
 func (p *player) offer(rest string) error {
-	name, seats, _ := strings.Cut(rest, " ")
-	search := "GET /v2/offers?departureCitySlug=$from&arrivalCitySlug=$to&departureDate=$date&passengers="
-	if err := p.ask(search + seats); err != nil {
+	name, rest, _ := strings.Cut(rest, " ")
+	seats, kind, _ := strings.Cut(rest, " ")
+	of := kind
+	if kind != "" {
+		of += "_"
+	}
+	search := fmt.Sprintf("GET /v2/offers?departureCitySlug=$%sfrom&arrivalCitySlug=$%[1]sto"+
+		"&departureDate=$%[1]sdate&passengers=%s", of, seats)
+	if err := p.ask(search); err != nil {
 		return err
 	}
 	if err := p.Check("200"); err != nil {
 		return err
 	}
-	var list struct{ Data struct{ Offers []offered } }
-	json.Unmarshal(p.Answer.Body, &list)
-	offers := slices.DeleteFunc(list.Data.Offers, func(o offered) bool {
-		return o.ID == "" || len(o.Prices) == 0 || len(o.Slices) == 0
-	})
-	if len(offers) == 0 {
+	best, ok := chosen(&p.Answer, kind)
+	if !ok {
 		return &transcript.Mismatch{
 			What: "data.offers",
 			Got:  "no such element",
 			Want: "an offer with id, price and slice",
 		}
 	}
-	best := slices.MinFunc(offers, func(a, b offered) int {
-		return strings.Compare(a.rank(), b.rank())
-	})
-	p.Vars[name] = best.ID
-	p.Vars[name+"_source"] = best.Source
-	p.Vars[name+"_trip"] = best.Slices[0].Carriage.ID
-	p.Vars[name+"_currency"] = best.Prices[0].Currency
-	p.Vars[name+"_amount"] = best.Prices[0].Amount.String()
+	best.keep(p.Vars, name)
+	p.like.choose(name, kind)
 	return nil
 }
 
-// book books so many seats on an offer that has them. Where that cannot be, what needs the booking is not
-// shown: another rule says why.
+// book books so many seats on an offer that has them.
 func (p *player) book(rest string) error {
 	name := ""
 	seats := 0
-	if _, err := fmt.Sscanf(rest, "%s %d", &name, &seats); err != nil {
-		return fmt.Errorf("%q is not a name and a number of seats", rest)
+	kind := ""
+	if n, err := fmt.Sscanf(rest, "%s %d %s", &name, &seats, &kind); n < 2 {
+		return fmt.Errorf("%q is not a name and a number of seats: %w", rest, err)
 	}
 	if err := p.mayWrite(); err != nil {
 		return err
 	}
-	// All are the same person: a booking is not about who travels.
-	passengers := strings.Repeat(passenger+",", seats-1) + passenger
 	steps := []string{
-		fmt.Sprintf("offer booked %d", seats),
+		strings.TrimSpace(fmt.Sprintf("offer booked %d %s", seats, kind)),
 		`POST /v2/bookings {"offerId":"$booked","currency":"$booked_currency",` +
-			`"passengers":[` + passengers + `]}`,
+			`"passengers":[` + strings.Join(people[:seats], ",") + `]}`,
 		"    201",
 		"    " + name + " = data.booking.id",
 		"    " + name + "_created = data.booking.createdAt",
@@ -185,8 +298,7 @@ func (p *player) book(rest string) error {
 	}
 	for _, step := range steps {
 		if err := p.playStep(step); err != nil {
-			return &skip{fmt.Sprintf("%d seats could not be booked: %s", seats,
-				strings.ReplaceAll(err.Error(), "\n", ", "))}
+			return err
 		}
 	}
 	return nil

@@ -7,8 +7,11 @@
 //	sum, err := conform.Run(conform.Options{BaseURL: "https://staging.example.com", Key: key}, os.Stdout)
 //
 // Without Write only GET is asked. With it at most [MaxSeats] seats are booked, more only in a world of its
-// own, and all of them are canceled at the end. A rule that cannot be played, as it needs a clock that moves
-// or a second key, is not shown, and neither passes nor fails.
+// own, and what a stage has booked is canceled at its end. A rule that cannot be played, as it needs a clock
+// that moves or a second key, is not shown, and neither passes nor fails; one that cannot be played as the
+// server has answered an earlier question wrongly fails with that.
+//
+// With LikeURL another server is asked the same (decision conform.like), and what must be equal is compared (see [reference]).
 package conform
 
 import (
@@ -16,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -58,6 +62,8 @@ func mustParse() (list []*stage) {
 		}
 		list = append(list, s)
 	}
+	// By name 10 comes before 2.
+	slices.SortFunc(list, func(a, b *stage) int { return a.number - b.number })
 	if err != nil {
 		panic("conform: " + err.Error())
 	}
@@ -98,12 +104,38 @@ func parse(text string) (*stage, error) {
 	return s, nil
 }
 
+// ReadKnown reads a list of rules that are known to fail: an id a line, and comments from # on.
+func ReadKnown(list io.Reader) (known []string, err error) {
+	text, err := io.ReadAll(list)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, s := range stages() {
+		for _, r := range s.rules {
+			there[r.ID] = true
+		}
+	}
+	for line := range strings.Lines(string(text)) {
+		id, _, _ := strings.Cut(line, "#")
+		id = strings.TrimSpace(id)
+		if id != "" && !there[id] {
+			return nil, fmt.Errorf("there is no rule %q", id)
+		}
+		if id != "" {
+			known = append(known, id)
+		}
+	}
+	return known, nil
+}
+
 // HasStage reports whether there is a stage of a number.
 func HasStage(number int) bool {
 	return number >= 1 && number <= len(stages())
 }
 
-// List prints the rules of a stage, or with 0 of all, and asks nobody.
+// List prints the rules of a stage, or with 0 of all, each with the page of a server of this program that says
+// more, and asks nobody.
 func List(only int, to io.Writer) error {
 	for _, s := range stages() {
 		if only != 0 && only != s.number {
@@ -113,7 +145,8 @@ func List(only int, to io.Writer) error {
 			return err
 		}
 		for _, r := range s.rules {
-			if _, err := fmt.Fprintf(to, "  %s  %s: %s\n", r.ID, r.Section, r.What); err != nil {
+			_, err := fmt.Fprintf(to, "  %s  %s: %s  (%s)\n", r.ID, r.Section, r.What, r.Page())
+			if err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,12 @@ import (
 	"time"
 )
 
-// A run with -control is played in a world of its own, so that nobody else sees it, and nothing is left.
+// A run with -control is played in a world of its own, so that nobody else sees it, and nothing is left. What
+// has something go wrong, or moves a clock by months, has a further one, for a stage: what the next stage
+// finds is as if that had never been.
+
+// world is one that a run has made; the zero value is none.
+type world struct{ name, url string }
 
 // isSame reports whether two URLs are of one server on this machine, whatever name it is called by.
 func isSame(a, b string) bool {
@@ -52,20 +57,21 @@ func (p *player) fork() error {
 	if from == "" {
 		return fmt.Errorf("-control: no world there is at %s", p.opt.BaseURL)
 	}
-	return p.makeWorld(from)
+	p.world, err = p.makeWorld(from)
+	return err
 }
 
 // runsAtOnce is how many runs may be played in worlds of one control listener.
 const runsAtOnce = 100
 
 // makeWorld makes a world by the first name that no other run has.
-func (p *player) makeWorld(from string) error {
+func (p *player) makeWorld(from string) (w world, err error) {
 	for n := 1; n <= runsAtOnce; n++ {
-		name := fmt.Sprintf("conform-%d", n)
-		body := fmt.Sprintf(`{"name":%q,"from":%q}`, name, from)
+		w.name = fmt.Sprintf("conform-%d", n)
+		body := fmt.Sprintf(`{"name":%q,"from":%q}`, w.name, from)
 		a, err := p.send("POST", p.opt.ControlURL+"/worlds", body, http.Header{})
 		if err != nil {
-			return fmt.Errorf("-control: %w", err)
+			return world{}, fmt.Errorf("-control: %w", err)
 		}
 		var made struct {
 			Data struct{ World struct{ BaseURL string } }
@@ -75,33 +81,76 @@ func (p *player) makeWorld(from string) error {
 		case http.StatusConflict:
 			continue
 		case http.StatusCreated:
-			p.world = made.Data.World.BaseURL
-			p.worldName = name
-			return nil
+			w.url = made.Data.World.BaseURL
+			return w, nil
 		}
-		return fmt.Errorf("-control: a world could not be made: %d %s", a.Status, a.Body)
+		return world{}, fmt.Errorf("-control: a world could not be made: %d %s", a.Status, a.Body)
 	}
-	return fmt.Errorf("-control: there are %d worlds of other runs, or as many worlds as may be", runsAtOnce)
+	return world{}, fmt.Errorf("-control: there are %d worlds of other runs, or as many worlds as may be",
+		runsAtOnce)
 }
 
-// removeWorld removes the world of the run. The error says that it is left.
-func (p *player) removeWorld() error {
-	if p.world == "" {
+// remove removes a world of the run. The error says that it is left.
+func (p *player) remove(w world) error {
+	if w.url == "" {
 		return nil
 	}
-	a, err := p.send("DELETE", p.opt.ControlURL+"/worlds/"+p.worldName, "", http.Header{})
+	a, err := p.send("DELETE", p.opt.ControlURL+"/worlds/"+w.name, "", http.Header{})
 	if err == nil && a.Status != http.StatusNoContent {
 		err = fmt.Errorf("%d %s", a.Status, a.Body)
 	}
 	if err != nil {
-		err = fmt.Errorf("the world %s is left: %w", p.worldName, err)
+		err = fmt.Errorf("the world %s is left: %w", w.name, err)
 	}
 	return err
 }
 
-// fault has something go wrong in the world of the run.
-func (p *player) fault(rule string) error {
-	return p.bringAbout("/faults", "["+rule+"]")
+// removeWorld removes the world of the run.
+func (p *player) removeWorld() error {
+	return p.remove(p.world)
+}
+
+// removeScratch removes the world of a stage. One that cannot be removed is as good as gone: nothing of the
+// run asks it again, and it ends with the server.
+func (p *player) removeScratch() {
+	p.remove(p.scratch)
+	p.scratch = world{}
+}
+
+// enterWorld has what follows played in the world of the stage, which is made when first needed. The other
+// server has none, and is not asked.
+func (p *player) enterWorld() (err error) {
+	if err := p.mayHarm(); err != nil {
+		return err
+	}
+	if p.scratch.url == "" {
+		if p.scratch, err = p.makeWorld(p.world.name); err != nil {
+			return &skip{err.Error()}
+		}
+	}
+	p.outside = p.skew
+	p.inScratch = true
+	p.skew, err = p.readClock(p.scratch.url)
+	return err
+}
+
+// leaveWorld has what follows played where the run is.
+func (p *player) leaveWorld() {
+	if p.inScratch {
+		p.inScratch = false
+		p.skew = p.outside
+	}
+}
+
+// mayHarm refuses what others would suffer from, unless there is a world for it.
+func (p *player) mayHarm() error {
+	if err := p.mayWrite(); err != nil {
+		return err
+	}
+	if p.world.url == "" {
+		return &skip{"it needs -control"}
+	}
+	return nil
 }
 
 // changeRun has the carrier change a run of the world: what is said is its trip, the day on which somebody
@@ -127,23 +176,9 @@ func (p *player) changeRun(said string) error {
 	return nil
 }
 
-// mayHarm refuses what others would suffer from, unless there is a world for it.
-func (p *player) mayHarm() error {
-	if err := p.mayWrite(); err != nil {
-		return err
-	}
-	if p.world == "" {
-		return &skip{"it needs -control"}
-	}
-	return nil
-}
-
-// bringAbout has the test bench do something in the world of the run.
+// bringAbout has the test bench do something in the world of the stage.
 func (p *player) bringAbout(path, body string) error {
-	if err := p.mayHarm(); err != nil {
-		return err
-	}
-	a, err := p.send("PUT", p.opt.ControlURL+"/worlds/"+p.worldName+path, body, http.Header{})
+	a, err := p.send("PUT", p.opt.ControlURL+"/worlds/"+p.scratch.name+path, body, http.Header{})
 	if err == nil && a.Status != http.StatusOK {
 		err = &skip{fmt.Sprintf("the test bench answers %d", a.Status)}
 	}

@@ -13,7 +13,7 @@ import (
 
 // checkLine parts a check into: header, a path or name, the operator, and the rest.
 var checkLine = regexp.MustCompile(
-	`^(header )?(\S+) (==|!=|~|!~|#|keys|only|has|<=|>=|sorted|unique|=)( (.*))?$`)
+	`^(header )?(\S+) (==|!=|~|!~|#|keys|only|has|lasts|<=|>=|sorted|unique|=)( (.*))?$`)
 
 // Check does one check of the last answer. Errors: *Mismatch, *Unknown, and that the line is no check.
 func (p *Player) Check(line string) error {
@@ -107,6 +107,8 @@ func checkOne(path, op, want, got string) error {
 		ok = !slices.ContainsFunc(strings.Fields(want), func(name string) bool {
 			return !slices.Contains(there, name)
 		})
+	case "lasts":
+		ok = lasts(got, strings.Fields(want))
 	case "<=":
 		c, comparable := compare(got, want)
 		ok = comparable && c <= 0
@@ -118,6 +120,17 @@ func checkOne(path, op, want, got string) error {
 		return &Mismatch{path, got, strings.TrimSpace(op + " " + want)}
 	}
 	return nil
+}
+
+// lasts reports whether the third member of an object is how many minutes lie between the first two.
+func lasts(object string, members []string) bool {
+	var values map[string]any
+	if len(members) != 3 || json.Unmarshal([]byte(object), &values) != nil {
+		return false
+	}
+	from, err := time.Parse(time.RFC3339, fmt.Sprint(values[members[0]]))
+	to, err2 := time.Parse(time.RFC3339, fmt.Sprint(values[members[1]]))
+	return err == nil && err2 == nil && values[members[2]] == to.Sub(from).Minutes()
 }
 
 // checkAll checks values beside each other.

@@ -19,16 +19,16 @@
 //	PATH keys WORDS       an object's members, these and no others, in this order
 //	PATH only WORDS       the same, in any order
 //	PATH has WORDS        an object's members, these and maybe others
+//	PATH lasts FROM TO N  an object's member N is how many minutes lie between two others
 //	PATH <= VALUE         of two numbers, or two instants; also >=
 //	PATH sorted up|down   a list of numbers, instants or texts; equal neighbours are fine
 //	PATH unique           a list without a value that is there twice
 //	header NAME == TEXT   or ~, !=, !~
-//	NAME = PATH           keeps a value as $NAME
+//	NAME = PATH           keeps a value as $NAME; also "header NAME", and "length PATH" of an array
 //
 // A path is as data.offers[0].id; where it has [*], the check holds for each element, of which there must be
-// one at least, and sorted and unique are about all of them together. Where it has [NAME=TEXT], it goes on
-// from the first element whose member NAME is TEXT: data.tickets[id=$ticket].status. $NAME as a path is a
-// variable.
+// one at least, and sorted and unique are about all of them together. Where it has [NAME=TEXT], it goes on from
+// the first element whose member NAME, or what NAME leads to, is TEXT: data.tickets[id=$ticket].status. $NAME as a path is a variable.
 package transcript
 
 import (

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -13,8 +14,18 @@ import (
 const absent = "absent"
 
 // Value returns the JSON at a path such as data.offers[0].id; "absent" where there is nothing. body is the
-// whole answer, and $NAME a variable.
+// whole answer, $NAME a variable, "header NAME" a header and "length PATH" the length of an array.
 func (p *Player) Value(path string) string {
+	if name, ok := strings.CutPrefix(path, "header "); ok {
+		return cmp.Or(strings.Join(p.Answer.Header.Values(name), ", "), absent)
+	}
+	if of, ok := strings.CutPrefix(path, "length "); ok {
+		var list []json.RawMessage
+		if json.Unmarshal([]byte(p.Value(of)), &list) != nil {
+			return absent
+		}
+		return strconv.Itoa(len(list))
+	}
 	if name, ok := strings.CutPrefix(path, "$"); ok {
 		v, known := p.Vars[name]
 		if !known {
@@ -99,7 +110,11 @@ func find(list json.RawMessage, name, text string) json.RawMessage {
 	}
 	for _, e := range elements {
 		var is string
-		if json.Unmarshal(follow(e, name)[0], &is) == nil && is == text {
+		at := e
+		for _, step := range steps(name) {
+			at = follow(at, step)[0]
+		}
+		if json.Unmarshal(at, &is) == nil && is == text {
 			return e
 		}
 	}

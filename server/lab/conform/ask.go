@@ -1,0 +1,230 @@
+package conform
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/server/lab/transcript"
+)
+
+// patience is how long an answer may take.
+const patience = 30 * time.Second
+
+// send makes a request of any server, and reads the answer. It is also how a run asks for clocks and worlds,
+// which are no part of the interface.
+func (p *player) send(method, url, body string, header http.Header) (a transcript.Answer, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return a, err
+	}
+	if header != nil {
+		r.Header = header
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := p.client.Do(r)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	const most = 16 << 20 // bytes
+	b, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	return transcript.Answer{
+		Status: resp.StatusCode,
+		Header: resp.Header,
+		Body:   b,
+	}, err
+}
+
+// baseURL is where the rules are played: the world that was made for them, if there is one.
+func (p *player) baseURL() string {
+	if p.inScratch {
+		return p.scratch.url
+	}
+	return cmp.Or(p.world.url, p.opt.BaseURL)
+}
+
+// reads reports whether a request only reads.
+func reads(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead
+}
+
+// ask makes a request of the interface, as the caller, and the same of the other server. What it books is
+// remembered before anything is checked: a server that breaks a rule books all the same.
+func (p *player) ask(line string) error {
+	p.line = line
+	method, target, body, err := expand(&p.Player, line)
+	if err != nil {
+		return err
+	}
+	if !reads(method) {
+		if err := p.mayWrite(); err != nil {
+			return err
+		}
+	}
+	header, key, err := p.credentials()
+	if err != nil {
+		return err
+	}
+	if err := p.afford(method, target, body); err != nil {
+		return err
+	}
+	p.again = func() error { return p.exchange(method, target, body, header.Clone()) }
+	if err := p.again(); err != nil {
+		return err
+	}
+	p.keepCookies()
+	p.rememberBookings(method, target, key)
+	p.like.ask(p, line)
+	return nil
+}
+
+// exchange sends a request and keeps its answer.
+func (p *player) exchange(method, target, body string, header http.Header) error {
+	where := p.baseURL() + target
+	if strings.HasPrefix(target, "http") { // a link that an answer has
+		where = target
+	}
+	p.request = strings.TrimSpace(method + " " + where + " " + body)
+	p.Answer = transcript.Answer{}
+	a, err := p.send(method, where, body, header)
+	if err != nil {
+		p.silent = true
+		return &failure{
+			cause: "nothing came",
+			text:  p.request + "\ncame nothing\n" + err.Error(),
+		}
+	}
+	p.Answer = a
+	return nil
+}
+
+// inTarget returns the form of a value in a target: what is no target itself is escaped.
+func inTarget(value string) string {
+	if strings.HasPrefix(value, "/") || strings.HasPrefix(value, "http") {
+		return value
+	}
+	return url.QueryEscape(value)
+}
+
+// expand parts a request and puts the values of variables into it.
+func expand(vars *transcript.Player, line string) (method, target, body string, err error) {
+	method, target, body = transcript.Split(line)
+	if target, err = vars.ExpandAs(target, inTarget); err != nil {
+		return method, target, body, err
+	}
+	body, err = vars.Expand(body)
+	return method, target, body, err
+}
+
+// become has somebody else ask from here on. fresh is a session that begins here; old is the session as it
+// was when its cookies were last kept.
+func (p *player) become(who string) error {
+	p.caller = who
+	switch {
+	case who == "key2" && p.opt.Key2 == "":
+		return &skip{"it needs -key2"}
+	case who == "fresh", who == "session" && p.cookies[who] == nil:
+		return p.signIn(who)
+	}
+	return nil
+}
+
+// signIn makes a session. That this works is a rule, too: who cannot sign in fails wherever that is needed.
+func (p *player) signIn(who string) error {
+	if err := p.never["idToken"]; err != nil {
+		return err
+	}
+	if err := p.mayWrite(); err != nil {
+		return err
+	}
+	p.line = "POST /v2/auth/idp/login"
+	body, _ := json.Marshal(map[string]string{"idToken": p.opt.IDToken})
+	if err := p.exchange("POST", "/v2/auth/idp/login", string(body), http.Header{}); err != nil {
+		return err
+	}
+	if p.Answer.Status != http.StatusOK {
+		return &transcript.Mismatch{
+			What: "status",
+			Got:  fmt.Sprint(p.Answer.Status),
+			Want: "200",
+		}
+	}
+	p.cookies[who] = nil
+	p.keepCookies()
+	return nil
+}
+
+// keepCookies keeps what an answer sets for the session that has asked.
+func (p *player) keepCookies() {
+	if p.caller != "session" && p.caller != "fresh" {
+		return
+	}
+	for _, c := range (&http.Response{Header: p.Answer.Header}).Cookies() {
+		mine := slices.DeleteFunc(slices.Clone(p.cookies[p.caller]), func(old *http.Cookie) bool {
+			return old.Name == c.Name
+		})
+		if c.MaxAge >= 0 && c.Value != "" {
+			mine = append(mine, c)
+		}
+		p.cookies[p.caller] = mine
+	}
+}
+
+// credentials returns what a request shows of who asks, and the headers that a step has set for it; key is
+// the partner's.
+func (p *player) credentials() (h http.Header, key string, err error) {
+	h = http.Header{}
+	maps.Copy(h, p.header)
+	p.extra = p.header
+	p.header = nil
+	switch p.caller {
+	case "key":
+		if key = p.opt.Key; key == "" {
+			return h, "", &skip{"it needs -key"}
+		}
+	case "key2":
+		key = p.opt.Key2
+	case "stranger":
+		h.Set("x-api-key", "no-such-key")
+	case "session", "fresh", "old":
+		r := http.Request{Header: h}
+		for _, c := range p.cookies[p.caller] {
+			r.AddCookie(c)
+		}
+	}
+	if key != "" {
+		h.Set("x-api-key", key)
+	}
+	return h, key, nil
+}
+
+// reportTime is how long what a server does after its answer may take.
+const reportTime = 10 * time.Second
+
+// await asks the last question again until a check holds.
+func (p *player) await(check string) error {
+	deadline := time.Now().Add(reportTime)
+	for {
+		err := p.Check(check)
+		if err == nil || time.Now().After(deadline) || p.stopped() {
+			return err
+		}
+		time.Sleep(reportTime / 200)
+		if err := p.again(); err != nil {
+			return err
+		}
+	}
+}
