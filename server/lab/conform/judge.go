@@ -257,7 +257,9 @@ func printable(r rune) rune {
 
 // hide takes secrets out of a text.
 func (p *player) hide(text string) string {
-	secrets := []string{p.opt.Key, p.opt.Key2, p.opt.LikeKey, p.opt.IDToken, p.opt.Password, p.known["password"]}
+	secrets := []string{
+		p.opt.Key, p.opt.Key2, p.opt.LikeKey, p.opt.IDToken, p.opt.Password, p.known["password"],
+	}
 	for _, secret := range secrets {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "…")

@@ -86,7 +86,8 @@ func TestEachStageByItself(t *testing.T) {
 		if left := len(sum.Kept) > 0; left == canCancel && books || left && !books {
 			t.Errorf("stage %d: %v is left", stage, sum.Kept)
 		}
-		if sum.Kept != nil && !strings.Contains(out.String(), "booking "+sum.Kept[0]+" is left, as the server cannot") {
+		if sum.Kept != nil &&
+			!strings.Contains(out.String(), "booking "+sum.Kept[0]+" is left, as the server cannot") {
 			t.Errorf("stage %d does not name what is left", stage)
 		}
 		b.drop(name)
@@ -99,7 +100,8 @@ func TestAServerThatHasNothing(t *testing.T) {
 	var empty []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		if strings.HasPrefix(r.URL.Path, "/v2/offers") && q.Has("language") && q.Get("departureCitySlug") == "" {
+		offers := strings.HasPrefix(r.URL.Path, "/v2/offers")
+		if offers && q.Has("language") && q.Get("departureCitySlug") == "" {
 			empty = append(empty, r.URL.String())
 		}
 		http.NotFound(w, r)
@@ -227,7 +229,8 @@ func TestRulesLeadToPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^  \d+\.\d\d  .*  \((.*)\)$`).FindAllStringSubmatch(list.String(), -1) {
+	row := regexp.MustCompile(`(?m)^  \d+\.\d\d  .*  \((.*)\)$`)
+	for _, m := range row.FindAllStringSubmatch(list.String(), -1) {
 		page, place, _ := strings.Cut(m[1], "#")
 		if seen[m[1]] {
 			continue
