@@ -102,8 +102,8 @@ func (p *player) cancelAll() {
 	p.like.booked = nil
 }
 
-// cancel cancels what is left of a booking. A ticket that is canceled already makes the whole 409, so that the
-// tickets that still live are named.
+// cancel cancels what is left of a booking. A ticket that is canceled already makes the whole 409, so the
+// request names the tickets that still live.
 func (p *player) cancel(base string, b bookedBy) canceled {
 	header := http.Header{"X-Api-Key": {b.key}}
 	a, err := p.send("GET", base+"/v2/bookings/"+b.id, "", header.Clone())

@@ -242,7 +242,8 @@ func TestASeatLimitThatAServerTempts(t *testing.T) {
 	if err != nil || sum.Failed < 7 || seats.Load() > conform.MaxSeats || sum.Left != nil {
 		t.Errorf("%v: %d seats, %d failed, left %v", err, seats.Load(), sum.Failed, sum.Left)
 	}
-	if says := fmt.Sprintf("a run books at most %d seats", conform.MaxSeats); !strings.Contains(out.String(), says) {
+	says := fmt.Sprintf("a run books at most %d seats", conform.MaxSeats)
+	if !strings.Contains(out.String(), says) {
 		t.Errorf("it does not say that %s: %s", says, out.String())
 	}
 }

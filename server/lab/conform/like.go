@@ -55,8 +55,8 @@ func (l *reference) prepare(p *player) error {
 // ofOne are variables that are of one server: its users, its objects, and what it names a stop.
 var ofOne = [...]string{"idToken", "email", "password", "fms", "stop"}
 
-// begin forgets what was kept in an earlier stage. What needs a variable that is of one server is asked of the
-// judged one only.
+// begin forgets what was kept in an earlier stage. What needs a variable of one server is asked of the judged
+// one only.
 func (l *reference) begin(known map[string]string) {
 	l.Vars = maps.Clone(known)
 	for _, name := range ofOne {
