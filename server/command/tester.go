@@ -60,8 +60,8 @@ func (c *call) conform() (int, error) {
 	return exitFailed, errors.Join(err, sum.Err())
 }
 
-// createReport makes the file of a report before anybody is asked, so that nobody learns after half an hour
-// that it cannot be written. "" is none.
+// createReport makes the file of a report before anybody is asked: nobody learns after half an hour that it
+// cannot be written. "" is none.
 func createReport(name string) (*os.File, error) {
 	if name == "" {
 		return nil, nil

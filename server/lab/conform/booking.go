@@ -102,8 +102,8 @@ func (p *player) cancelAll() {
 	p.like.booked = nil
 }
 
-// cancel cancels what is left of a booking. It names the tickets that still live: one that is canceled
-// already would make the whole 409.
+// cancel cancels what is left of a booking. A ticket that is canceled already makes the whole 409, so the
+// request names the tickets that still live.
 func (p *player) cancel(base string, b bookedBy) canceled {
 	header := http.Header{"X-Api-Key": {b.key}}
 	a, err := p.send("GET", base+"/v2/bookings/"+b.id, "", header.Clone())

@@ -11,8 +11,8 @@
 // that moves or a second key, is not shown, and neither passes nor fails; one that cannot be played as the
 // server has answered an earlier question wrongly fails with that.
 //
-// With LikeURL another server is asked the same (decision conform.like), and what must be equal is compared
-// (see [reference]).
+// With LikeURL another server is asked the same, and what must be equal is compared (decision conform.like;
+// see [reference]).
 package conform
 
 import (
@@ -135,8 +135,8 @@ func HasStage(number int) bool {
 	return number >= 1 && number <= len(stages())
 }
 
-// List prints the rules of a stage, or with 0 of all, each with the page of a server of this program that
-// says more. It asks nobody.
+// List prints the rules of a stage, or with 0 of all, and asks nobody. Each rule has the page of a server of
+// this program that says more.
 func List(only int, to io.Writer) error {
 	for _, s := range stages() {
 		if only != 0 && only != s.number {

@@ -257,10 +257,8 @@ func printable(r rune) rune {
 
 // hide takes secrets out of a text.
 func (p *player) hide(text string) string {
-	secrets := []string{
-		p.opt.Key, p.opt.Key2, p.opt.LikeKey, p.opt.IDToken, p.opt.Password, p.known["password"],
-	}
-	for _, secret := range secrets {
+	keys := []string{p.opt.Key, p.opt.Key2, p.opt.LikeKey}
+	for _, secret := range append(keys, p.opt.IDToken, p.opt.Password, p.known["password"]) {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "…")
 		}

@@ -18,8 +18,8 @@ import (
 //	with NAME: VALUE               the next request has this header
 //	await CHECK                    asks the last question again until the check holds
 //	keep-cookies                   old is the session as it is now
-//	offer NAME SEATS [KIND]        looks for an offer, see [player.offer]; of the main journey, or of one
-//	                               with a change, with a discount, or external
+//	offer NAME SEATS [KIND]        looks for an offer, see [player.offer]; KIND is change, discount or
+//	                               external, without it the main journey is meant
 //	book NAME SEATS [KIND]         books; $NAME is the booking, $NAME_t1 … its tickets
 //	find-stop                      has $stop, of -stop or of an offer
 //	advance DURATION               moves the test clock; also "advance to INSTANT"

@@ -86,9 +86,10 @@ func TestEachStageByItself(t *testing.T) {
 		if left := len(sum.Kept) > 0; left == canCancel && books || left && !books {
 			t.Errorf("stage %d: %v is left", stage, sum.Kept)
 		}
-		if sum.Kept != nil &&
-			!strings.Contains(out.String(), "booking "+sum.Kept[0]+" is left, as the server cannot") {
-			t.Errorf("stage %d does not name what is left", stage)
+		for _, id := range sum.Kept {
+			if !strings.Contains(out.String(), "booking "+id+" is left, as the server cannot cancel yet\n") {
+				t.Errorf("stage %d does not name what is left", stage)
+			}
 		}
 		b.drop(name)
 	}
@@ -97,12 +98,10 @@ func TestEachStageByItself(t *testing.T) {
 // A server that has no stage at all fails, and no rule is played with an empty journey.
 func TestAServerThatHasNothing(t *testing.T) {
 	b := newBench(t)
-	var empty []string
+	var asked []string // about journeys, of which there is none
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		offers := strings.HasPrefix(r.URL.Path, "/v2/offers")
-		if offers && q.Has("language") && q.Get("departureCitySlug") == "" {
-			empty = append(empty, r.URL.String())
+		if strings.Contains(r.URL.Path, "/offers") {
+			asked = append(asked, r.URL.String())
 		}
 		http.NotFound(w, r)
 	}))
@@ -112,8 +111,8 @@ func TestAServerThatHasNothing(t *testing.T) {
 	for _, opt.Stage = range []int{1, 2, 3, 4, 5, 6, 7} {
 		var out strings.Builder
 		sum, err := conform.Run(opt, &out)
-		if err != nil || sum.Passed > 0 || sum.Failed < 5 || empty != nil {
-			t.Errorf("stage %d: %v, asked %v: %s", opt.Stage, err, empty, out.String())
+		if err != nil || sum.Passed > 0 || sum.Failed < 5 || asked != nil {
+			t.Errorf("stage %d: %v, asked %v: %s", opt.Stage, err, asked, out.String())
 		}
 	}
 }
@@ -229,8 +228,8 @@ func TestRulesLeadToPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	row := regexp.MustCompile(`(?m)^  \d+\.\d\d  .*  \((.*)\)$`)
-	for _, m := range row.FindAllStringSubmatch(list.String(), -1) {
+	form := regexp.MustCompile(`(?m)^  \d+\.\d\d  .*  \((.*)\)$`)
+	for _, m := range form.FindAllStringSubmatch(list.String(), -1) {
 		page, place, _ := strings.Cut(m[1], "#")
 		if seen[m[1]] {
 			continue

@@ -108,8 +108,8 @@ func nameOf(row any) string {
 	return ""
 }
 
-// shiftOf returns by how much most departures of a list are earlier (negative) or later than those of
-// another; 0 where they are not all shifted alike. A list may have lost or gained rows at its ends by that.
+// shiftOf returns by how much most departures of a list are earlier (negative) or later than those of another
+// list; 0 where they are not shifted alike. A list may have lost or gained rows at its ends by that.
 func shiftOf(got, want []any) time.Duration {
 	best := time.Duration(0)
 	most := 1

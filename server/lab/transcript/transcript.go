@@ -28,8 +28,8 @@
 //
 // A path is as data.offers[0].id; where it has [*], the check holds for each element, of which there must be
 // one at least, and sorted and unique are about all of them together. Where it has [NAME=TEXT], it goes on
-// from the first element whose member NAME, or what NAME leads to, is TEXT: data.tickets[id=$ticket].status.
-// $NAME as a path is a variable.
+// from the first element whose member NAME, or what the path NAME leads to, is TEXT, as in
+// data.tickets[id=$ticket].status. $NAME as a path is a variable.
 package transcript
 
 import (
