@@ -94,14 +94,8 @@ func (p *issuer) token(t *testing.T, now time.Time, more map[string]any) string 
 func addUsers(t *testing.T, s *server.Server, emails ...string) {
 	t.Helper()
 	for _, email := range emails {
-		_, err := s.Admin.AddUser(auth.Person{
-			Email:     email,
-			FirstName: "A",
-			LastName:  "B",
-		}, "correct horse", "zorevia-lines", "ADMIN")
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := auth.Person{Email: email, FirstName: "A", LastName: "B"}
+		rig.AddUser(t, s, admin.Self(), p, "correct horse", "zorevia-lines", "ADMIN")
 	}
 }
 

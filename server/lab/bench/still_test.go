@@ -74,9 +74,7 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 		t.Fatal(err)
 	}
 	person := auth.Person{Email: "olena@example.com", FirstName: "Olena", LastName: "Pchilka"}
-	if _, err := s.Admin.AddUser(person, "correct horse", "zorevia-lines", "ADMIN"); err != nil {
-		t.Fatal(err)
-	}
+	rig.AddUser(t, s, admin.Self(), person, "correct horse", "zorevia-lines", "ADMIN")
 	if idle > 0 { // a probe between requests changes nothing
 		front.Client().Get(front.URL + "/readyz")
 	}

@@ -81,9 +81,7 @@ func startBench(t *testing.T, set testbench.Settings) *bench {
 	b.opt.Email = person.Email
 	b.opt.Password = "correct horse"
 	b.opt.FMSObject = "fms-zor-01"
-	if _, err := s.Admin.AddUser(person, b.opt.Password, "zorevia-lines", "ADMIN"); err != nil {
-		t.Fatal(err)
-	}
+	rig.AddUser(t, s, admin.Self(), person, b.opt.Password, "zorevia-lines", "ADMIN")
 	token := new(bytes.Buffer)
 	mint := &admin.Act{By: admin.Self(), Form: url.Values{"email": {person.Email}}, Out: token}
 	if err := s.Admin.Do("idtoken", mint); err != nil {

@@ -47,7 +47,7 @@ func NewOffice(t *testing.T, dir string) *Office {
 	o.Player = p
 	o.Reopen()
 	o.Steps(`
-admin user-add email=olena@zorevia.example.com first-name=Olena last-name=Kovalenko password=correct-horse company=zorevia-lines role=ADMIN
+user email=olena@zorevia.example.com first-name=Olena last-name=Kovalenko password=correct-horse company=zorevia-lines role=ADMIN
 admin idtoken email=olena@zorevia.example.com
     token = $out
 browser office
@@ -148,8 +148,8 @@ rest
 admin run-move trip=kl-0700 date=2026-11-30 minutes=10 reason=snow
 PATCH /v2/geolocation/fms-objects/fms-zor-02 {"isGeolocation":true}
     200
-admin user-add email=gone@example.com first-name=Gone last-name=Soon password=correct-horse company=zorevia-lines role=VIEWER
-admin user-add email=anna@example.com first-name=Anna last-name=Nowak password=correct-horse company=vltavia-bus role=VIEWER
+user email=gone@example.com first-name=Gone last-name=Soon password=correct-horse company=zorevia-lines role=VIEWER
+user email=anna@example.com first-name=Anna last-name=Nowak password=correct-horse company=vltavia-bus role=VIEWER
 admin user-remove email=gone@example.com
 admin partner-revoke name=anna`
 

@@ -23,6 +23,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/auth"
 	"waybill/server"
 	"waybill/server/lab/transcript"
 	"waybill/server/ledger"
@@ -50,6 +51,7 @@ import (
 //	list DIR                  $out is the names of its files
 //	holds TEXT [NAME…]        the files that have the text; a name with / at its end is any there
 //	admin OP [key=value]…     an admin operation; $out is what it prints; admin! expects an error
+//	user [key=value]…         as admin user-add, for a new user, whose password takes no time to check
 //	header NAME: VALUE        of the next request
 //	METHOD PATH [BODY]
 //	    CHECK                 as package transcript has them
@@ -192,12 +194,7 @@ func (p *Player) Play(line string) {
 		time.Sleep(d)
 	case "admin", "admin!":
 		op, args, _ := strings.Cut(p.expand(rest), " ")
-		form := url.Values{}
-		for arg := range strings.FieldsSeq(args) {
-			k, v, _ := strings.Cut(arg, "=")
-			form.Set(k, v)
-		}
-		p.admin(op, form, word == "admin!")
+		p.admin(op, formOf(args), word == "admin!")
 	case "header":
 		k, v, _ := strings.Cut(p.expand(rest), ": ")
 		p.header = append(p.header, [2]string{k, v})
@@ -207,6 +204,19 @@ func (p *Player) Play(line string) {
 		}
 	}
 }
+
+// formOf returns what a step gives an operation: key=value.
+func formOf(args string) url.Values {
+	form := url.Values{}
+	for arg := range strings.FieldsSeq(args) {
+		k, v, _ := strings.Cut(arg, "=")
+		form.Set(k, v)
+	}
+	return form
+}
+
+// operator is who does what the steps do.
+var operator = ledger.By{UID: 1000, User: "olena"}
 
 // arrange plays a step that is about the server and its surroundings; false: it is none.
 func (p *Player) arrange(word, rest string) bool {
@@ -227,6 +237,15 @@ func (p *Player) arrange(word, rest string) bool {
 		p.open()
 	case "provider-after":
 		p.provider = rest
+	case "user":
+		form := formOf(p.expand(rest))
+		person := auth.Person{
+			Email:     form.Get("email"),
+			FirstName: form.Get("first-name"),
+			LastName:  form.Get("last-name"),
+		}
+		role := auth.Role(form.Get("role"))
+		AddUser(p.t, p.S, operator, person, form.Get("password"), form.Get("company"), role)
 	case "timetable":
 		file, change, _ := strings.Cut(rest, " ")
 		old, instead, _ := strings.Cut(change, " => ")
@@ -270,7 +289,7 @@ func (p *Player) holds(text string, want []string) {
 
 func (p *Player) admin(op string, form url.Values, fails bool) {
 	var out bytes.Buffer
-	err := p.S.Admin.Do(op, &admin.Act{By: ledger.By{UID: 1000, User: "olena"}, Form: form, Out: &out})
+	err := p.S.Admin.Do(op, &admin.Act{By: operator, Form: form, Out: &out})
 	if (err != nil) != fails {
 		p.fatal("admin %s: %v\n%s", op, err, &out)
 	}

@@ -17,6 +17,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"waybill/auth"
 	"waybill/server"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
@@ -111,8 +112,8 @@ func firstVisitor(t *testing.T, dir string) *Visitor {
 		Key:   key,
 		Names: map[string]string{"DATE": "2026-11-22", "PASSWORD": "correct-horse"},
 	}
-	v.Admin("user-add", "email", "demo@example.com", "first-name", "Demo", "last-name", "User", "password",
-		v.Names["PASSWORD"], "company", "zorevia-lines", "role", "ADMIN")
+	person := auth.Person{Email: "demo@example.com", FirstName: "Demo", LastName: "User"}
+	AddUser(t, s, admin.Self(), person, v.Names["PASSWORD"], "zorevia-lines", "ADMIN")
 	v.Names["TOKEN"] = v.Admin("idtoken", "email", "demo@example.com")
 	v.Find("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-22", "",
 		`"offers":\[{"id":"([^"]+)"`, "OFFER")

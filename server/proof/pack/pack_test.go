@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/auth"
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
@@ -53,9 +54,10 @@ func newAudited(t *testing.T, isWitnessed bool) *audited {
 		if x := rig.Call(t, s, key, "POST", "/v2/bookings/"+booked+"/pay", ""); x.Status != 200 {
 			t.Fatal(x)
 		}
+		operator := ledger.By{UID: 1000, User: "olena"}
 		do := func(op string, form url.Values) {
 			err := s.Admin.Do(op, &admin.Act{
-				By:   ledger.By{UID: 1000, User: "olena"},
+				By:   operator,
 				Form: form,
 				Out:  io.Discard,
 			})
@@ -64,9 +66,8 @@ func newAudited(t *testing.T, isWitnessed bool) *audited {
 			}
 		}
 		do("manifest", url.Values{"trip": {"kw-0800"}, "date": {rig.RunDay}})
-		do("user-add", url.Values{"email": {fmt.Sprintf("u%d@example.com", day)}, "first-name": {"Ivan"},
-			"last-name": {"Franko"}, "password": {"correct-horse"}, "company": {"zorevia-lines"},
-			"role": {"VIEWER"}})
+		ivan := auth.Person{Email: fmt.Sprintf("u%d@example.com", day), FirstName: "Ivan", LastName: "Franko"}
+		rig.AddUser(t, s, operator, ivan, "correct-horse", "zorevia-lines", "VIEWER")
 		do("forget", url.Values{"booking": {booked}, "reason": {"asked"}})
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
