@@ -25,6 +25,7 @@ import (
 	"waybill/server/front"
 	testbench "waybill/server/lab/bench"
 	"waybill/server/lab/conform"
+	"waybill/server/lab/rig"
 	"waybill/server/lab/worlds"
 	"waybill/server/operate/admin"
 )
