@@ -209,6 +209,7 @@ KINDS = {name: re.compile(pattern) for name, pattern in {  # of strings with one
     "at": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", "action": "pay|book",
     "as": "mail|text|file|none", "currency": "[A-Z]{3}"}.items()}
 INTS = set("seats offsets start to amount discount minutes refund percent passengers hours arr dep".split())
+LISTS, BOUNDS = {"seats", "offsets", "passengers"}, {"seats": 2**15, "discount": 2**15, "offsets": 2**31}
 TEXTS = set("request reason booking ticket".split())
 BOOLS = set("refunded grace new event aligned unknown real isGeolocation".split())
 
@@ -252,7 +253,9 @@ def is_of_kind(name, value):
     if name in KINDS and isinstance(value, str):
         return KINDS[name].fullmatch(value) and (name != "date" or is_date(value))
     if name in INTS and not isinstance(value, dict):  # passengers stands for a list of objects, too
-        return all(type(one) is int for one in (value if isinstance(value, list) else [value or 0]))
+        numbers = value if isinstance(value, list) else [] if value is None and name in LISTS else [value]
+        bound = BOUNDS.get(name, 2**63)
+        return all(type(one) is int and -bound <= one < bound for one in numbers)
     if name in BOOLS or name in TEXTS:
         return type(value) is (bool if name in BOOLS else str)
     if name == "before" and type(value) is int:
@@ -284,7 +287,15 @@ def no_double(pairs):
         raise Newer("a member stands twice")
     return dict(pairs)
 
-DECODER = json.JSONDecoder(object_pairs_hook=no_double)
+def no_number(text):
+    raise ValueError("%s is no number of JSON" % text)
+
+def whole_number(text):
+    if len(text) > 20 or not -2**63 <= int(text) < 2**63:
+        raise Newer("the number %s is out of range" % text[:20])
+    return int(text)
+
+DECODER = json.JSONDecoder(object_pairs_hook=no_double, parse_constant=no_number, parse_int=whole_number)
 
 def read_line(raw, before, last):
     """The line that the bytes are (without newline), after the line last, which is None before the first."""
@@ -295,10 +306,12 @@ def read_line(raw, before, last):
         raise Broken("its hash does not follow from the line before and its bytes")
     try:
         whole = DECODER.decode(raw.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise Newer("it is not in UTF-8")
-    except ValueError:
-        raise Broken("it is not one JSON object")
+        if b"\\ud" in raw.lower():
+            json.dumps(whole, ensure_ascii=False).encode("utf-8")  # fails where half a character stands
+    except (UnicodeDecodeError, UnicodeEncodeError):
+        raise Newer("it is not in UTF-8, or has half a character")
+    except (ValueError, RecursionError):
+        raise Broken("it is not one JSON object, or deeper than any line is")
     if not HEAD.match(raw) or list(whole)[6:] not in ([], ["personal"]) or \
             re.search(rb"\s", STRINGS.sub(b"", line.text)):
         raise Newer("it does not have the form of a line")
@@ -1541,7 +1554,10 @@ def audit_pack(read, given):
 # ==== The command line ==============================================================================
 
 def milliseconds_of(text):
-    number, unit = re.fullmatch(r"(\d+)(ms|s|m|h)(?:0s|0m0s)?", text).groups()
+    found = re.fullmatch(r"(\d+)(ms|s|m|h)(?:0s|0m0s)?", text)
+    if not found:
+        raise Broken("%s is not like 90s or 5m" % text)
+    number, unit = found.groups()
     return int(number) * {"ms": 1, "s": 1000, "m": MINUTE, "h": 60 * MINUTE}[unit]
 
 def command_line(words):
@@ -1559,14 +1575,14 @@ def command_line(words):
     try:
         given.within = milliseconds_of(given.within)
         given.witnesses = [verifier_key(text, WITNESS) for text in given.witnesses]
-    except (AttributeError, Broken) as error:
+    except Broken as error:
         parser.error("a duration, or the key of a witness, is wrong: %s" % error)
     try:
         given.key = given.key and pem_key(read_file(given.key), given.key)
         for file in given.against:
             notes = notes_of(read_file(file) or b"", None)
             given.notes += notes
-            given.error = given.error or "" if notes else "%s has no note" % file
+            given.error = given.error or "" if notes else "%s has no note, or is not there" % file
     except Broken as error:
         given.error = "what was given cannot be read: %s" % error
     return given

@@ -340,10 +340,8 @@ func codeReason(c *wire.Coder, reason *string) {
 	}
 }
 
-// parseCurrency reads a currency as wire.Text wants it: three letters, as ISO 4217 has them.
-func parseCurrency(text string) (string, bool) {
-	return text, len(text) == 3 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
-}
+// parseCurrency reads a currency as wire.Text wants it.
+func parseCurrency(text string) (string, bool) { return text, schedule.IsCurrency(text) }
 
 // parseAction reads what the provider is asked about, as wire.Text wants it.
 func parseAction(text string) (booking.Action, bool) {

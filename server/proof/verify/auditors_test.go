@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -80,6 +81,19 @@ func theirs(t *testing.T, dir string) (o opinion) {
 	return o
 }
 
+// oddities are values that readers of JSON take differently, by what they replace in a sale: a forger uses them
+// to have an auditor see other numbers than the program does, or none, as it has ended.
+var oddities = map[string]string{
+	`"amount":\d+`:          `"amount":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000),
+	`"amount":(\d+)`:        `"amount":Infinity`,
+	`"amount":\d{1,9}`:      `"amount":` + strings.Repeat("9", 5000),
+	`"amount":\d{1,8}`:      `"amount":77000.0`,
+	`"amount":[0-9]+`:       `"amount":null`,
+	`"seats":\[\d+\]`:       `"seats":[70000]`,
+	`"request":"[^"]*"`:     `"request":"\ud800"`,
+	`"currency":"[A-Z]{3}"`: `"currency":"uah"`,
+}
+
 // Decision audit.script: the second auditor shares no line with this program. It comes to the same verdict as
 // verify, names the same lines and has the same books: over what is honest, what is forged, and with
 // -directories over what the server's tests have left.
@@ -92,6 +106,16 @@ func TestBothAuditorsAgree(t *testing.T) {
 	all := []string{h.dir, h.yesterday}
 	for _, commit := range frauds {
 		all = append(all, commit(t, h))
+	}
+	for what, with := range oddities {
+		all = append(all, rig.Forge(t, h.dir, func(lines []string) []string {
+			for i, l := range lines {
+				if strings.Contains(l, `"type":"booking.created"`) && strings.Contains(l, h.bookings[1]) {
+					lines[i] = regexp.MustCompile(what).ReplaceAllLiteralString(l, with)
+				}
+			}
+			return lines
+		}))
 	}
 	if *directories != "" {
 		left, err := filepath.Glob(filepath.Join(*directories, "*", "data"))
