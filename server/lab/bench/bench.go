@@ -126,6 +126,7 @@ func (s *Bench) Around(next http.Handler) http.Handler {
 		if !slices.Contains(web.Unlimited, r.URL.Path) {
 			s.remember(came, answer, r, time.Since(start)+out.wait)
 		}
+		came.giveBack(r)
 		s.release(out, answer, r)
 	})
 }
