@@ -187,7 +187,7 @@ func divided(all map[string]string) map[string]string {
 }
 
 // TestTamperedServer: the same as TestTampered, of a server's directory. Its lines are framed like the short
-// ones of TestTampered. Here a bit in 607 is tried, and of the lines that could replace one a ninth; with
+// ones of TestTampered. Here a bit in 1213 is tried, and of the lines that could replace one a ninth; with
 // -crashes all are.
 func TestTamperedServer(t *testing.T) {
 	t.Parallel()
@@ -203,7 +203,7 @@ func TestTamperedServer(t *testing.T) {
 	step := stride
 	lineStep := 1
 	if *crashes == 0 {
-		step = 607
+		step = 1213
 		lineStep = 9
 	}
 	verdict(func(fsys durable.FS) (inspect.Report, error) {
