@@ -161,6 +161,10 @@ func names(list []verb) string {
 
 // help prints the page of a verb or a group, or with no words the list of all.
 func (p *Process) help(words []string) int {
+	if len(words) == 1 && words[0] == "-man" {
+		p.man(p.Stdout)
+		return exitDone
+	}
 	if len(words) == 0 || isHelp(words[0]) {
 		fmt.Fprint(p.Stdout, "Waybill distributes bus tickets. Without a command it serves, as \"waybill serve\".\n",
 			"\"waybill help COMMAND\" says more of one of these commands:\n\n")

@@ -19,13 +19,13 @@ var (
 	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
 	// have to read a long journal.
 	quiet = []string{"serve", "desk", "log", "bench", "version", "user add", "ready", "conform",
-		"tail", "receive", "ticket check", "tour"}
+		"tail", "receive", "ticket check", "tour", "completion"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
 	mayBeCut = []string{"log", "import", "tail", "conform"}
 	// Of some, programs read the output, whatever the flags.
-	exact = []string{"tail", "receive", "checkpoint", "idtoken"}
+	exact = []string{"tail", "receive", "checkpoint", "idtoken", "completion"}
 	// Some are of no directory, and have no flag -data: they ask a server, or nobody.
-	noData = []string{"version", "ready", "conform", "receive", "ticket check", "tour"}
+	noData = []string{"version", "ready", "conform", "receive", "ticket check", "tour", "completion"}
 )
 
 // is reports whether a verb is one of some.
@@ -50,8 +50,12 @@ var (
 	dryRun    = option{"dry-run", false, "only say what would happen"}
 )
 
-// verbs are those of this build.
-var verbs = slices.DeleteFunc(slices.Clone(table), func(v verb) bool { return v.do == nil })
+// verbs are those of this build. One of them, completion, reads them: so they are set after the table is.
+var verbs []verb
+
+func init() {
+	verbs = slices.DeleteFunc(slices.Clone(table), func(v verb) bool { return v.do == nil })
+}
 
 // table has the verbs of all builds, in the order in which help lists them.
 var table = []verb{
@@ -256,6 +260,7 @@ var table = []verb{
 		{"addr", "http://127.0.0.1:8080", "the `URL` of the server"},
 		{"wait", time.Duration(0), "how long to wait for it to become ready, a `duration` as 30s; without it it is asked once"}}},
 	conformVerb,
+	{"completion", "bash|zsh|fish", "prints what makes a shell complete commands and flags", (*call).completion, nil},
 	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, []option{
 		{"json", false, "print one object"}}},
 }
