@@ -62,7 +62,8 @@ func (p *Process) completeBash(to io.Writer) {
 		"  case $COMP_CWORD:\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n")
 	fmt.Fprintf(to, "  1:*) words=\"%s\" ;;\n", strings.Join(firstWords(), " "))
 	for _, word := range groups() {
-		fmt.Fprintf(to, "  2:\"%s \"*) words=\"%s\" ;;\n", word, strings.ReplaceAll(names(group(word)), ",", ""))
+		members := strings.ReplaceAll(names(group(word)), ",", "")
+		fmt.Fprintf(to, "  2:\"%s \"*) words=\"%s\" ;;\n", word, members)
 	}
 	for _, v := range verbs {
 		var flags []string

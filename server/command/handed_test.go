@@ -42,7 +42,8 @@ func TestThePageOfTheManualHasAll(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "waybill.1")
 	save(t, file, page)
-	if out, err := exec.Command("groff", "-man", "-ww", "-Tutf8", "-z", file).CombinedOutput(); err != nil || len(out) > 0 {
+	out, err := exec.Command("groff", "-man", "-ww", "-Tutf8", "-z", file).CombinedOutput()
+	if err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -78,7 +78,8 @@ and
 func (p *Process) man(to io.Writer) {
 	io.WriteString(to, manHead)
 	for _, v := range verbs {
-		fmt.Fprintf(to, ".SS %s\n%s.\n", roff(strings.TrimSpace(v.name+" "+v.operands)), roff(sentence(v.about)))
+		call := strings.TrimSpace(v.name + " " + v.operands)
+		fmt.Fprintf(to, ".SS %s\n%s.\n", roff(call), roff(sentence(v.about)))
 		p.newCall(&v).VisitAll(func(f *flag.Flag) {
 			value, about := flag.UnquoteUsage(f)
 			fmt.Fprintf(to, ".TP\n.B \\-%s", roff(f.Name))
@@ -105,8 +106,8 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// roff returns a text as it stands in a page of the manual: no line begins with a dot or a quote, and a hyphen
-// stays one that can be pasted.
+// roff returns a text as it stands in a page of the manual: no line begins with a dot or a quote, and a
+// hyphen stays one that can be pasted.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

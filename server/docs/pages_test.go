@@ -101,8 +101,8 @@ func TestPages(t *testing.T) {
 
 // TestReadme runs the commands that the README and its pages say to paste, in one shell, in a copy of what
 // they need, each twice on one server, and sees that they show what the README says. Then a second server is
-// begun. There the commands of the README are run once more, by default, and with -long those of all pages.
-// Where there is no curl, it says so and runs none.
+// begun. There the commands of the README and of the page for auditors are run once more, by default, and
+// with -long those of all pages. Where there is no curl, it says so and runs none.
 func TestReadme(t *testing.T) {
 	t.Chdir(root)
 	var all strings.Builder
@@ -110,7 +110,7 @@ func TestReadme(t *testing.T) {
 		all.WriteString(content(t, page))
 	}
 	text := all.String()
-	more := content(t, "README.md")
+	more := content(t, "README.md") + content(t, "server/docs/auditing.md")
 	if *long {
 		more = text
 	}

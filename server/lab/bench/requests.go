@@ -172,8 +172,9 @@ func (s *Bench) take(r *http.Request, route string, caller *auth.Partner, at tim
 	return x
 }
 
-// giveBack returns to the request the body that it came with. By it net/http knows a body that was never asked
-// for, and does not read it before it answers: a client that waits to be asked would wait until a timeout.
+// giveBack returns to the request the body that it came with. By it net/http knows a body that was never
+// asked for, and does not read it before it answers: a client that waits to be asked would wait until a
+// timeout.
 func (x *taken) giveBack(r *http.Request) {
 	if x.body != nil {
 		r.Body = x.body.ReadCloser

@@ -211,7 +211,7 @@ func (p *player) credentials() (h http.Header, key string, err error) {
 	return h, key, nil
 }
 
-// afterAnswer is how long what a server does after its answer may take, unless Options.Await says another time.
+// afterAnswer is how long what a server does after its answer may take, unless Options.Await says otherwise.
 const afterAnswer = 10 * time.Second
 
 // await asks the last question again until a check holds.
