@@ -136,7 +136,8 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	// What the service itself shows has the same style sheet.
 	for _, path := range []string{"/", "/docs", "/docs/states", "/docs/errors", "/docs/silent",
 		"/docs/limits",
-		"/docs/migration", "/docs/demo", "/docs/tour", "/docs/write-your-own"} {
+		"/docs/migration", "/docs/demo", "/docs/tour", "/docs/write-your-own",
+		"/docs/auditing", "/docs/glossary"} {
 		urls = append(urls, s.service+path)
 	}
 	for _, width := range []int{320, 1200} {
