@@ -55,7 +55,6 @@ type Process struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Env            func(string) (string, bool)
-	Demo           fs.FS           // the demo network's feed
 	Stop           <-chan struct{} // closed when the process should end
 	StepBack       func()          // leaves the machine to other processes
 }
