@@ -26,28 +26,32 @@ type Request struct {
 	At        time.Time // by the world's clock, when it came
 	Method    string
 	Path      string
-	Query     string              // as it came, without the question mark
-	Headers   map[string][]string // without keys, tokens and cookies
-	Body      *string             // its first web.MaxBodyKept bytes; nil: it is not kept
-	Status    int                 // of the answer that was made, also where no client saw it; 0 is none
-	ErrorCode string              // "" is none
-	ID        string              // "" is none: it was cut off before it had one
-	Partner   string              // its name; "" is none
+	Query     string      // as it came, without the question mark
+	Headers   http.Header // without keys, tokens and cookies
+	Body      *string     // its first web.MaxBodyKept bytes; nil: it is not kept
+	Status    int         // of the answer that was made, also where no client saw it; 0 is none
+	ErrorCode string      // "" is none
+	RequestID string      // "" is none: it was cut off before it had one
+	Partner   string      // its name; "" is none
 	// Took is how long it took until the answer was made, and the delay of a rule. It is 0 on a clock that
 	// stands still.
 	Took time.Duration
+}
 
+// routed is a request with its route.
+type routed struct {
+	Request
 	route string // as in the table of the interface; "" is none
 }
 
 // requests remembers the last ones.
 type requests struct {
 	mu   sync.Mutex
-	list []Request // the oldest first
+	list []routed // the oldest first
 }
 
 // add remembers one more, and forgets the oldest where there are enough.
-func (x *requests) add(r Request) {
+func (x *requests) add(r routed) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.list) == requestsKept {
@@ -57,7 +61,7 @@ func (x *requests) add(r Request) {
 }
 
 // all returns what is remembered.
-func (x *requests) all() []Request {
+func (x *requests) all() []routed {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Clone(x.list)
@@ -72,17 +76,21 @@ func (x *requests) forget() {
 
 // LastRequests returns the last requests of the world, the oldest first.
 func (s *Bench) LastRequests() []Request {
-	return s.requests.all()
+	var list []Request
+	for _, x := range s.requests.all() {
+		list = append(list, x.Request)
+	}
+	return list
 }
 
 // GetRequests answers with the last requests of the world, the oldest first: those that the query selects.
 func (s *Bench) GetRequests(w http.ResponseWriter, r *http.Request) error {
 	wanted, err := readSelection(r)
-	list := slices.DeleteFunc(s.requests.all(), func(x Request) bool {
+	list := slices.DeleteFunc(s.requests.all(), func(x routed) bool {
 		return !wanted.has(&x)
 	})
 	return web.Show(w, err, func(w *wire.Writer) {
-		wire.Each(w, "requests", list, func(x Request) {
+		wire.Each(w, "requests", list, func(x routed) {
 			x.write(w)
 		})
 	})
@@ -105,7 +113,7 @@ func (x *Request) write(w *wire.Writer) {
 	}
 	w.Int("status", int64(x.Status))
 	w.OptionalString("errorCode", x.ErrorCode)
-	w.OptionalString("requestId", x.ID)
+	w.OptionalString("requestId", x.RequestID)
 	w.OptionalString("partner", x.Partner)
 	w.String("took", x.Took.String())
 	w.EndObject()
@@ -137,7 +145,7 @@ func readSelection(r *http.Request) (selection, error) {
 }
 
 // has reports whether a request is one of those that are asked for.
-func (s selection) has(x *Request) bool {
+func (s selection) has(x *routed) bool {
 	_, ofRoute, _ := strings.Cut(x.route, " ")
 	samePath := s.path == "" || s.path == x.Path || s.path == ofRoute || s.path == x.route
 	return samePath && cmp.Or(s.method, x.Method) == x.Method && cmp.Or(s.partner, x.Partner) == x.Partner
@@ -145,20 +153,18 @@ func (s selection) has(x *Request) bool {
 
 // A taken request is one that is under way. What the server changes or uses up of it was kept before.
 type taken struct {
-	Request
+	routed
 	body *bodyKept // nil: nothing of it is kept
 }
 
 // take keeps what there is of a request before anybody answers it.
 func (s *Bench) take(r *http.Request, route string, caller *auth.Partner, at time.Time) *taken {
-	x := &taken{Request: Request{
-		At:      at,
-		Method:  r.Method,
-		Path:    shownPath(r.URL.Path),
-		Query:   r.URL.RawQuery,
-		Headers: shownHeaders(r.Header),
-		route:   route,
-	}}
+	x := &taken{routed: routed{route: route}}
+	x.At = at
+	x.Method = r.Method
+	x.Path = shownPath(r.URL.Path)
+	x.Query = r.URL.RawQuery
+	x.Headers = shownHeaders(r.Header)
 	if !strings.Contains(route, " ") { // of all methods: what no route of the interface is for
 		x.route = ""
 	}
@@ -185,7 +191,7 @@ func (x *taken) giveBack(r *http.Request) {
 func (s *Bench) remember(x *taken, answer *heldAnswer, r *http.Request, took time.Duration) {
 	x.Body = x.body.text(r)
 	x.Status = answer.status
-	x.ID = cmp.Or(answer.Header().Get("X-Request-Id"), shownID(r))
+	x.RequestID = cmp.Or(answer.Header().Get("X-Request-Id"), shownID(r))
 	if !s.Still.Load() {
 		x.Took = took
 	}
@@ -195,7 +201,7 @@ func (s *Bench) remember(x *taken, answer *heldAnswer, r *http.Request, took tim
 			x.ErrorCode = envelope.Errors[0].ErrorCode
 		}
 	}
-	s.requests.add(x.Request)
+	s.requests.add(x.routed)
 }
 
 // shownID returns the id that a client has given its request, if it is one that the server would take.
@@ -269,8 +275,8 @@ func holdsPassword(path string) bool {
 var secretHeaders = []string{"api-key", "apikey", "auth", "cookie", "password", "secret", "token"}
 
 // shownHeaders returns a copy of headers without those that show who calls.
-func shownHeaders(h http.Header) map[string][]string {
-	shown := map[string][]string{}
+func shownHeaders(h http.Header) http.Header {
+	shown := http.Header{}
 	for name, values := range h {
 		plain := strings.ReplaceAll(strings.ToLower(name), "_", "-")
 		secret := slices.ContainsFunc(secretHeaders, func(word string) bool {
