@@ -90,8 +90,8 @@ func (x state) message() Message {
 	}
 }
 
-// Messages returns the messages of the world: those sent since it was made, as far as they are remembered, and
-// those that wait or are parked, in the order in which they came about.
+// Messages returns the messages of the world: those sent since it was made, as far as they are remembered,
+// and those that wait or are parked, in the order in which they came about.
 func (s *Bench) Messages() ([]Message, error) {
 	var list []state
 	left, err := s.left()

@@ -64,8 +64,9 @@ func (w *World) copyTo(dir, name string) (cfg server.Config, b *bench.Bench, err
 	return cfg, b, err
 }
 
-// Fork makes a world that is a copy of another as it is now, in a directory that does not exist yet, and serves
-// it at a free port of this machine. No Control knows it: the caller stops its Front, and removes the directory.
+// Fork makes a world that is a copy of another as it is now, in a directory that does not exist yet, and
+// serves it at a free port of this machine. No Control knows it: the caller stops its Front, and removes the
+// directory.
 func (w *World) Fork(name, dir string) (*World, error) {
 	cfg, b, err := w.copyTo(dir, name)
 	if err != nil {
