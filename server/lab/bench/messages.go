@@ -182,7 +182,7 @@ const promisesKept = 1000
 func (s *Bench) failMessages(rule *counted, route string, answer *heldAnswer, r *http.Request,
 	next http.Handler) {
 	caller, _ := s.caller(r)
-	if caller == nil { // who is refused, and has no messages
+	if caller == nil { // the request is refused, and causes no messages
 		next.ServeHTTP(answer, r)
 		s.faults.giveBack(rule)
 		return
@@ -256,8 +256,8 @@ func (f *faults) keep(p *promise, until uint64, made bool) bool {
 	return false
 }
 
-// Before is what the peer is taken to say of a message, before it is sent: an error where a rule has it fail.
-// It fails once: an operator who has it tried again is not refused.
+// Before returns the answer of a peer to a message before it is sent: an error where a rule has the message
+// fail. It fails once, so that an operator can have it sent again.
 func (s *Bench) Before(m *ledger.Message, b *booking.Booking) error {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()

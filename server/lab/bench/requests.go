@@ -21,7 +21,7 @@ import (
 // requestsKept is how many requests a world remembers.
 const requestsKept = 200
 
-// Request is what is remembered of a request (decision bench.kept).
+// Request is a request as testers see it (decision bench.kept).
 type Request struct {
 	At        time.Time // by the world's clock, when it came
 	Method    string
@@ -151,13 +151,13 @@ func (s selection) has(x *routed) bool {
 	return samePath && cmp.Or(s.method, x.Method) == x.Method && cmp.Or(s.partner, x.Partner) == x.Partner
 }
 
-// A taken request is one that is under way. What the server changes or uses up of it was kept before.
+// taken is a request that is under way. It was copied before the server reads its body or changes its path.
 type taken struct {
 	routed
-	body *bodyKept // nil: nothing of it is kept
+	body *bodyKept // nil: it is not kept
 }
 
-// take keeps what there is of a request before anybody answers it.
+// take copies a request before the server answers it.
 func (s *Bench) take(r *http.Request, route string, caller *auth.Partner, at time.Time) *taken {
 	x := &taken{routed: routed{route: route}}
 	x.At = at
@@ -221,7 +221,7 @@ type bodyKept struct {
 	err   error  // of the end
 }
 
-// Read reads on, and keeps what is of the first bytes.
+// Read reads on, and keeps those of the first bytes.
 func (b *bodyKept) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	room := web.MaxBodyKept - len(b.first)
@@ -265,16 +265,15 @@ func wholeCharacters(text []byte) []byte {
 	return text
 }
 
-// holdsPassword reports whether the body of a request may have a password or an ID token: that of whatever
-// signs in.
+// holdsPassword reports whether the body of a request may have a password or an ID token, as that of a sign-in.
 func holdsPassword(path string) bool {
 	return strings.Contains(strings.ToLower(path)+"/", "/auth/")
 }
 
-// secretHeaders are the words of which the name of a header has one that shows who calls.
+// secretHeaders are words. A header whose name has one of them identifies the caller.
 var secretHeaders = []string{"api-key", "apikey", "auth", "cookie", "password", "secret", "token"}
 
-// shownHeaders returns a copy of headers without those that show who calls.
+// shownHeaders returns a copy of headers without those that identify the caller.
 func shownHeaders(h http.Header) http.Header {
 	shown := http.Header{}
 	for name, values := range h {
@@ -292,7 +291,7 @@ func shownHeaders(h http.Header) http.Header {
 // maxPath is how many bytes of a path are remembered.
 const maxPath = 500
 
-// shownPath returns a path without what is as good as a key: a link to a report's file.
+// shownPath returns a path without the token of a link to a report's file, which is as good as a key.
 func shownPath(path string) string {
 	if len(path) > maxPath {
 		path = strings.ToValidUTF8(path[:maxPath], "") + "…"
