@@ -265,7 +265,8 @@ func wholeCharacters(text []byte) []byte {
 	return text
 }
 
-// holdsPassword reports whether the body of a request may have a password or an ID token, as that of a sign-in.
+// holdsPassword reports whether the body of a request may have a password or an ID token, as that of a
+// sign-in.
 func holdsPassword(path string) bool {
 	return strings.Contains(strings.ToLower(path)+"/", "/auth/")
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // comparison compares two answers to the same question: the members that the interface names and that follow
-// from the timetable. It does not compare ids, tokens, words of messages, seats' labels, or the order of a list.
+// from the timetable. It does not compare ids, tokens, words of messages, seats' labels, or the order of a
+// list.
 type comparison struct {
 	exact bool      // instants are equal; else those that come of clocks are within 2 s
 	now   time.Time // by the clock of the judged server

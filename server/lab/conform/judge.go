@@ -94,9 +94,9 @@ func (p *player) docs() string {
 	return p.opt.LikeURL
 }
 
-// playSteps plays the steps of a rule. After a check that failed it plays the others, so that later rules find
-// the values that these keep. Errors: the first *failure, or *skip; after a skip, the values that the steps
-// left would have kept are missing for the same reason.
+// playSteps plays the steps of a rule. After a check that failed it plays the others, so that later rules
+// find the values that these keep. Errors: the first *failure, or *skip; after a skip, the values that the
+// steps left would have kept are missing for the same reason.
 func (p *player) playSteps(steps []string) (result error) {
 	p.begin()
 	for i, step := range steps {

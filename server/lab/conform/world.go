@@ -153,9 +153,9 @@ func (p *player) mayHarm() error {
 	return nil
 }
 
-// changeRun has the carrier change a run of the world. said has the trip, the day of boarding, and the change.
-// A passenger who boards after midnight may be on a run of the service day before, which no answer of the
-// interface shows: the runs of both days are changed.
+// changeRun has the carrier change a run of the world. said has the trip, the day of boarding, and the
+// change. A passenger who boards after midnight may be on a run of the service day before, which no answer of
+// the interface shows: the runs of both days are changed.
 func (p *player) changeRun(said string) error {
 	said, err := p.Expand(said)
 	if err != nil {

@@ -134,8 +134,8 @@ var names = []string{
 // values are what such a member may be.
 var values = []string{`"n/a"`, `""`, `0`, `17`, `-2.5`, `true`, `false`, `null`, `[]`, `["a","b"]`}
 
-// unknown returns an unknown member for an object. It is the same wherever and whenever the object is shown: an
-// object is known by its id, or without one by the names of its members.
+// unknown returns an unknown member for an object. It is the same wherever and whenever the object is shown:
+// an object is known by its id, or without one by the names of its members.
 func (v *Variation) unknown(members []member) member {
 	object := ""
 	for _, m := range members {
