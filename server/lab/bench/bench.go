@@ -131,8 +131,8 @@ func (s *Bench) Around(next http.Handler) http.Handler {
 	})
 }
 
-// isSafe reports whether a request only reads: it causes nothing that would have to be waited for. So a peer
-// who asks back while it is told something is answered, and a probe moves nothing.
+// isSafe reports whether a request only reads. It causes nothing that would have to be waited for, so that a
+// peer can read while the server calls it, and a probe moves nothing.
 func isSafe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
