@@ -3,7 +3,7 @@
 //
 //	go run ./.ci/pack source -time T -name waybill-1.2 -out FILE.tar.gz DIR
 //	go run ./.ci/pack image  -time T -arch amd64 -name waybill:1.2 -out FILE.tar BINARY
-//	go run ./.ci/pack pages  -out DIR URL
+//	go run ./.ci/pack pages  -version 1.2 -revision REV -out DIR URL
 //	go run ./.ci/pack sbom   -time T -version 1.2 -out FILE DIR
 package main
 
@@ -21,6 +21,7 @@ type request struct {
 	arch    string
 	name    string
 	version string
+	commit  string
 	out     string
 	operand string
 }
@@ -49,6 +50,7 @@ func run(args []string) error {
 	flags.StringVar(&x.arch, "arch", "", "the architecture of an image")
 	flags.StringVar(&x.name, "name", "", "the first folder of a source archive, or the name of an image")
 	flags.StringVar(&x.version, "version", "", "the version")
+	flags.StringVar(&x.commit, "revision", "", "the commit of the version")
 	flags.StringVar(&x.out, "out", "", "the file or directory to write")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err

@@ -46,6 +46,9 @@ func pages(x *request) error {
 		if isPage(at) {
 			content = relink(at, content)
 		}
+		if strings.HasPrefix(at, "/docs/checking") {
+			content = x.named(content)
+		}
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return err
 		}
@@ -54,6 +57,18 @@ func pages(x *request) error {
 		}
 	}
 	return nil
+}
+
+var names = regexp.MustCompile(`\b(VERSION|REV)\b`)
+
+// named returns a page with the version and the commit in the place of their names: its commands can be pasted.
+func (x *request) named(content []byte) []byte {
+	return names.ReplaceAllFunc(content, func(name []byte) []byte {
+		if string(name) == "REV" {
+			return []byte(x.commit)
+		}
+		return []byte(x.version)
+	})
 }
 
 // isPage reports whether there is a page of HTML at a path, and not a file as it stands.

@@ -67,7 +67,8 @@ var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/sig
 	"server/docs/rules.md",
 	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md", "server/docs/tour.md",
 	"server/docs/glossary.md",
-	"server/docs/write-your-own.md"}
+	"server/docs/write-your-own.md", "server/docs/checking.md", "server/docs/compatibility.md",
+	"server/docs/security.md", "server/docs/changes.md"}
 
 // TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of
 // tables and, on other pages, of code.
