@@ -67,14 +67,14 @@ func TestReferencePages(t *testing.T) {
 			t.Errorf("%s has no %s", l[0], l[1])
 		}
 	}
-	all := ""
+	var all strings.Builder
 	for target, page := range pages {
 		if strings.HasPrefix(target, "/docs/operations/") {
-			all += page
+			all.WriteString(page)
 		}
 	}
 	variable := regexp.MustCompile(`(?:process\.env;|os\.Getenv\(&#34;)([A-Z]+)`)
-	for _, m := range variable.FindAllStringSubmatch(all, -1) {
+	for _, m := range variable.FindAllStringSubmatch(all.String(), -1) {
 		if !regexp.MustCompile(`\nexport [A-Z ]*\b` + m[1] + `\b`).MatchString(pages["/docs"]) {
 			t.Errorf("the examples in other languages read %s, which the first page does not export", m[1])
 		}
