@@ -222,8 +222,15 @@ func (o *offered) keep(vars map[string]string, name string) {
 	vars[name] = o.ID
 	vars[name+"_source"] = o.Source
 	vars[name+"_trip"] = o.Slices[0].Carriage.ID
-	vars[name+"_currency"] = o.Prices[0].Currency
-	vars[name+"_amount"] = o.Prices[0].Amount.String()
+	// In which order the prices stand is open: two servers are asked in the same currency.
+	price := o.Prices[0]
+	for _, p := range o.Prices[1:] {
+		if p.Currency < price.Currency {
+			price = p
+		}
+	}
+	vars[name+"_currency"] = price.Currency
+	vars[name+"_amount"] = price.Amount.String()
 	vars[name+"_changed"] = changed(o.ID)
 	vars[name+"_rules"] = string(o.RefundRules)
 	leaves := o.Slices[0].DepartureDate

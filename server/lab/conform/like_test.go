@@ -1,10 +1,16 @@
 package conform_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -198,5 +204,43 @@ func TestLikeNeedsClocksThatStandStill(t *testing.T) {
 		if _, err := conform.Run(opt, io.Discard); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.says, err)
 		}
+	}
+}
+
+// The order of an offer's prices is open: a server that lists them the other way round is like this one.
+func TestLikeBooksInOneCurrencyWhateverTheOrderOfPrices(t *testing.T) {
+	b := newBench(t)
+	target, err := url.Parse(b.world("judged"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`"prices":\[([^\]]*)\]`)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		body = list.ReplaceAllFunc(body, func(found []byte) []byte {
+			prices := strings.SplitAfter(string(list.FindSubmatch(found)[1]), "},")
+			prices[len(prices)-1] += ","
+			slices.Reverse(prices)
+			return []byte(`"prices":[` + strings.TrimSuffix(strings.Join(prices, ""), ",") + "]")
+		})
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.ContentLength = int64(len(body))
+		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		return nil
+	}
+	turned := httptest.NewServer(proxy)
+	defer turned.Close()
+	opt := b.opt
+	opt.BaseURL = turned.URL
+	opt.Stage = 4
+	b.like(&opt, "reference")
+	var out strings.Builder
+	sum, err := conform.Run(opt, &out)
+	if err != nil || sum.Failed > 0 || sum.Passed < 60 {
+		t.Errorf("%v: %s", err, out.String())
 	}
 }
