@@ -90,7 +90,7 @@ func image(x *request) error {
 	})
 }
 
-// layer returns the files of the image: the program, and the one directory that can be written.
+// layer returns the files of the image: the program, the directory of its data, and one for what is temporary.
 func (x *request) layer(binary []byte) ([]byte, error) {
 	var b bytes.Buffer
 	archive := tar.NewWriter(&b)
@@ -99,6 +99,11 @@ func (x *request) layer(binary []byte) ([]byte, error) {
 	data.Uid = user
 	data.Gid = user
 	if err := archive.WriteHeader(data); err != nil {
+		return nil, err
+	}
+	temporary := x.header("tmp/", 0o1777)
+	temporary.Typeflag = tar.TypeDir
+	if err := archive.WriteHeader(temporary); err != nil {
 		return nil, err
 	}
 	if err := x.add(archive, x.header("waybill", 0o755), binary); err != nil {

@@ -19,8 +19,8 @@ var hrefs = regexp.MustCompile(`href="(/[^"#]*)(#[^"]*)?"`)
 // pages fetches the pages of a server, from /docs to all that they lead to, and writes them as files that lead
 // to each other.
 func pages(x *request) error {
-	files := map[string][]byte{} // by path on the server
-	todo := []string{"/docs"}
+	files := map[string][]byte{}                    // by path on the server
+	todo := []string{"/docs", "/docs/decisions.md"} // a page is made of that one, and texts lead to it
 	for len(todo) > 0 {
 		at := todo[0]
 		todo = todo[1:]

@@ -8,20 +8,21 @@ import (
 	"strings"
 )
 
-// shells are those that waybill completion writes for, each with what writes it.
-var shells = map[string]func(*Process, io.Writer){
-	"bash": (*Process).completeBash,
-	"zsh":  (*Process).completeZsh,
-	"fish": (*Process).completeFish,
-}
+// shells are those that waybill completion writes for.
+var shells = []string{"bash", "fish", "zsh"}
 
 // completion prints what makes a shell complete commands and flags.
 func (c *call) completion() (int, error) {
-	write := shells[c.Arg(0)]
-	if write == nil {
-		return exitUsage, fmt.Errorf("there is no completion for %q, only for bash, zsh and fish", c.Arg(0))
+	switch c.Arg(0) {
+	case "bash":
+		c.completeBash(c.Stdout)
+	case "fish":
+		c.completeFish(c.Stdout)
+	case "zsh":
+		c.completeZsh(c.Stdout)
+	default:
+		return exitUsage, fmt.Errorf("there is no completion for %q, only for bash, fish and zsh", c.Arg(0))
 	}
-	write(c.Process, c.Stdout)
 	return exitDone, nil
 }
 
@@ -59,8 +60,10 @@ func groups() (words []string) {
 func (p *Process) completeBash(to io.Writer) {
 	fmt.Fprint(to, "# Completion of waybill in bash: source <(waybill completion bash)\n_waybill() {\n",
 		"  local word=${COMP_WORDS[COMP_CWORD]} words=\n",
-		"  case $COMP_CWORD:\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n")
-	fmt.Fprintf(to, "  1:*) words=\"%s\" ;;\n", strings.Join(firstWords(), " "))
+		"  case $COMP_CWORD:\"${COMP_WORDS[1]} ${COMP_WORDS[2]-}\" in\n")
+	all := strings.Join(firstWords(), " ")
+	fmt.Fprintf(to, "  1:*|2:\"help \"*) words=\"%s\" ;;\n", all)
+	fmt.Fprintf(to, "  2:\"completion \"*) words=\"%s\" ;;\n", strings.Join(shells, " "))
 	for _, word := range groups() {
 		members := strings.ReplaceAll(names(group(word)), ",", "")
 		fmt.Fprintf(to, "  2:\"%s \"*) words=\"%s\" ;;\n", word, members)
@@ -83,9 +86,13 @@ func (p *Process) completeBash(to io.Writer) {
 // completeZsh writes a function that describes each command and each flag.
 func (p *Process) completeZsh(to io.Writer) {
 	fmt.Fprint(to, "#compdef waybill\n# Completion of waybill in zsh: a file _waybill in a directory of $fpath\n",
-		"local -a list\ncase \"$CURRENT:$words[2] $words[3]\" in\n2:*) list=(\n")
+		"local -a list\ncase \"$CURRENT:$words[2] $words[3]\" in\n",
+		"3:'completion '*) list=(", strings.Join(shells, " "), ") ;;\n2:*|3:'help '*) list=(\n")
 	for _, word := range firstWords() {
 		about := "a group of commands"
+		if word == "help" {
+			about = "says more of a command"
+		}
 		if i := slices.IndexFunc(verbs, func(v verb) bool { return v.name == word }); i >= 0 {
 			about = verbs[i].about
 		}
@@ -108,15 +115,20 @@ func (p *Process) completeZsh(to io.Writer) {
 		}
 		fmt.Fprint(to, ") ;;\n")
 	}
-	fmt.Fprint(to, "esac\n_describe -o waybill list || _files\n")
+	fmt.Fprint(to, "esac\n",
+		"if [[ $list[1] == -* ]]; then _describe -o waybill list; else _describe waybill list; fi || _files\n")
 }
 
 // completeFish writes a line for each command and each flag.
 func (p *Process) completeFish(to io.Writer) {
 	fmt.Fprint(to, "# Completion of waybill in fish: ~/.config/fish/completions/waybill.fish\n")
+	for _, shell := range shells {
+		fmt.Fprintf(to, "complete -c waybill -n '__fish_seen_subcommand_from completion' -f -a %s\n", shell)
+	}
 	line := func(condition, what, about string) {
 		fmt.Fprintf(to, "complete -c waybill -n %s %s -d %s\n", quoted(condition), what, quoted(about))
 	}
+	line("__fish_use_subcommand", "-f -a help", "says more of a command")
 	for _, word := range groups() {
 		line("__fish_use_subcommand", "-f -a "+word, "a group of commands")
 	}

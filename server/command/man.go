@@ -86,7 +86,7 @@ func (p *Process) man(to io.Writer) {
 			if value != "" {
 				fmt.Fprintf(to, " \\fI%s\\fR", roff(value))
 			}
-			fmt.Fprintf(to, "\n%s%s\n", roff(sentence(about)), roff(without(f.DefValue)))
+			fmt.Fprintf(to, "\n%s%s\n", roff(about), roff(without(f.DefValue)))
 		})
 	}
 	io.WriteString(to, manTail)

@@ -53,7 +53,11 @@ func (c *call) checkpoint() (int, error) {
 		return exitFailed, err
 	}
 	// Witnesses know a journal by this, and are told it before they sign anything.
+	asJSON := c.get("json").(bool)
 	if c.get("key").(bool) {
+		if asJSON {
+			return exitUsage, errors.New("-json has the key in it: leave out -key")
+		}
 		key, err := newestKey(c.fsys)
 		if err == nil {
 			fmt.Fprintln(c.Stdout, key)
@@ -64,7 +68,7 @@ func (c *call) checkpoint() (int, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
 	}
-	if err == nil && c.get("json").(bool) {
+	if err == nil && asJSON {
 		return exitFailed, c.checkpointAsJSON(signed)
 	}
 	c.Stdout.Write(signed) // as it is signed, to the byte

@@ -20,7 +20,7 @@ import (
 type buildInfo struct {
 	Version      string   `json:"version"`
 	Revision     string   `json:"revision"`
-	Modified     string   `json:"modified"` // true, false or unknown
+	Modified     *bool    `json:"modified"` // nil: unknown
 	Go           string   `json:"go"`
 	System       string   `json:"system"`
 	SHA256       string   `json:"sha256"`             // of the executable
@@ -40,7 +40,6 @@ func thisBuild() (b buildInfo, err error) {
 	b = buildInfo{
 		Version:      p.Version,
 		Revision:     "unknown",
-		Modified:     "unknown",
 		Go:           info.GoVersion,
 		System:       runtime.GOOS + "/" + runtime.GOARCH,
 		Build:        "whole",
@@ -54,7 +53,8 @@ func thisBuild() (b buildInfo, err error) {
 		b.Build = "lean"
 	}
 	if p.Revision != "" {
-		b.Revision, b.Modified = p.Revision, strconv.FormatBool(p.Modified)
+		b.Revision = p.Revision
+		b.Modified = &p.Modified
 	}
 	for _, d := range info.Deps {
 		b.Dependencies = append(b.Dependencies, d.Path+"@"+d.Version)
@@ -93,8 +93,12 @@ func (c *call) version() (int, error) {
 		fmt.Fprintf(c.Stdout, "%s\n", text)
 		return exitFailed, err
 	}
+	modified := "unknown"
+	if b.Modified != nil {
+		modified = strconv.FormatBool(*b.Modified)
+	}
 	fmt.Fprintf(c.Stdout, "waybill %s\n%s\nrevision %s\nmodified %s\nsystem %s\nsha256 %s\n", b.Version, b.Go,
-		b.Revision, b.Modified, b.System, b.SHA256)
+		b.Revision, modified, b.System, b.SHA256)
 	fmt.Fprintf(c.Stdout, "build %s\njournal format %d\nreads journal formats %s\ndependencies %s\n", b.Build,
 		b.Writes, strings.Trim(fmt.Sprint(b.Reads), "[]"), cmp.Or(strings.Join(b.Dependencies, " "), "none"))
 	return exitDone, nil
