@@ -1,10 +1,11 @@
 package main
 
 import (
-	"cmp"
-	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -14,73 +15,81 @@ import (
 
 const offerLifetime = 20 * time.Minute // Limits: offer token lifetime
 
-// searchFor finds the journeys that are asked for. Cities are given by slug, or else, by partners, by id.
+// currencies and languages are those of GET /v2/offers/schedule, the one unless given first.
+var (
+	currencies = []string{"UAH", "PLN", "CZK", "EUR", "USD"}
+	languages  = []string{"UK", "PL", "CS", "EN", "RU"}
+)
+
+// searchFor finds the journeys that are asked for: from a city to another, from a day on, for passengers.
 func (s *Server) searchFor(r *Request, date string, days int, passengers string, most int) []Journey {
-	cities, areThere := [2]row{}, [2]bool{}
-	for i, which := range []string{"departureCity", "arrivalCity"} {
-		slug, id := r.query(which+"Slug"), r.query(which+"Id")
-		r.want(slug != "" || id != "" && r.partner != nil, which+"Slug", "is required")
-		if cities[i], areThere[i] = cityOf(slug); slug == "" {
-			cities[i], areThere[i] = feed.cities[id]
-		}
-	}
+	from, to := r.city("departureCity"), r.city("arrivalCity")
 	day, count := r.day(date, true), r.number(passengers, 1, 1, most)
 	r.check()
-	from, to := found(cities[0], areThere[0]), found(cities[1], areThere[1])
+	refuseIf(from == nil || to == nil, notFound)
 	if from["area_id"] == to["area_id"] {
 		return nil
 	}
 	start, _ := time.ParseInLocation(time.DateOnly, day, zone(from["waybill_timezone"]))
-	return s.search(from["area_id"], to["area_id"], start, start.AddDate(0, 0, days), count, r.now)
+	isSold := func(j Journey) bool { return j.departure().After(r.now) && s.seatsLeft(j, r.now) >= count }
+	return search(from["area_id"], to["area_id"], start, start.AddDate(0, 0, days), isSold)
 }
 
-// search finds the journeys that leave in some time, and have seats for all passengers. What leaves now has
-// left. A journey can be pointless for one that leaves later, too. Of those with a change that take the same
-// time only the first is shown, by the name of the first route and the trips.
-func (s *Server) search(from, to string, start, end time.Time, passengers int, now time.Time) []Journey {
-	between := func(start, end time.Time) []Journey {
-		return slices.DeleteFunc(journeys(from, to, start, end), func(j Journey) bool {
-			return !j.departure().After(now) || s.seatsLeft(j, now) < passengers
-		})
+// city is a city by its slug, or else, for partners, by its id (GET /v2/offers).
+func (r *Request) city(name string) row {
+	slug, id := r.query(name+"Slug"), r.query(name+"Id")
+	r.want(slug != "" || id != "" && r.partner != nil, name+"Slug", "is required")
+	if slug == "" {
+		return feed.cities[id]
 	}
-	found, latest := between(start, end), end
-	for _, journey := range found {
-		latest = slices.MaxFunc([]time.Time{latest, journey.arrival()}, time.Time.Compare)
-	}
-	others := append(between(end, latest.Add(1)), found...)
-	found = slices.DeleteFunc(found, func(j Journey) bool { return j.isPointless(others) })
-	name := func(j Journey) string { return j[0].trip().routeName("") + "\n" + j[0].id() + j[len(j)-1].id() }
-	inTime := func(a, b Journey) int {
-		return cmp.Or(a.departure().Compare(b.departure()), a.arrival().Compare(b.arrival()))
-	}
-	slices.SortFunc(found, func(a, b Journey) int { return cmp.Or(inTime(a, b), cmp.Compare(name(a), name(b))) })
-	return slices.CompactFunc(found, func(a, b Journey) bool { return len(a)*len(b) > 2 && inTime(a, b) == 0 })
+	return feed.citySlugs[slug]
 }
 
+// search finds the journeys that are sold and leave from start on and before end, sorted (rule 2). It looks
+// further, as a journey with a change is pointless for one that leaves later, too. Of those with a change
+// that take the same time only the first is shown.
+func search(from, to string, start, end time.Time, isSold func(Journey) bool) []Journey {
+	sold := where(journeys(from, to, start, end.AddDate(0, 0, longestJourney)), isSold)
+	shown := where(sold, func(j Journey) bool { return j.departure().Before(end) && !j.isPointless(sold) })
+	slices.SortFunc(shown, func(a, b Journey) int { return strings.Compare(a.order(), b.order()) })
+	return slices.CompactFunc(shown, func(a, b Journey) bool {
+		return len(a) == 2 && len(b) == 2 && a.times() == b.times()
+	})
+}
+
+// showSchedule is GET /v2/offers/schedule.
 func (s *Server) showSchedule(r *Request) answer {
-	currency := r.choice("currency", "UAH", "PLN", "CZK", "EUR", "USD")
-	language := r.choice("language", "UK", "PL", "CS", "EN", "RU")
-	take, skip := r.number("take", 50, 1, 100), r.number("skip", 0, 0, largestSkip)
+	currency, language := r.choice("currency", currencies...), r.choice("language", languages...)
+	take, skip := r.number("take", 50, 1, 100), r.skip()
 	journeys := s.searchFor(r, "date", r.number("days", 1, 1, 14), "passengers", 10)
 	departures := views(page(journeys, skip, take), func(j Journey) object {
-		company, amount := j[0].trip().company(), any(nil)
-		if price, sold := j.prices()[currency]; sold {
-			amount = money(price)
-		}
-		return object{
-			"id": s.sign(Offer{"", r.now.Add(offerLifetime), j}),
-			"company": object{"id": company["agency_id"], "name": company["agency_name"],
-				"slug": orNull(company["waybill_slug"]), "logoUrl": orNull(company["waybill_logo_url"])},
-			"departureDateTime": local(j.departure(), j[0].boarding().zone()),
-			"arrivalDateTime":   local(j.arrival(), j[len(j)-1].alighting().zone()),
-			"travelTimeMinutes": j.arrival().Sub(j.departure()) / time.Minute,
-			"routeName":         j[0].trip().routeName(language),
-			"price":             object{"amount": amount, "currency": currency},
-			"seatsLeft":         s.seatsLeft(j, r.now),
-		}
+		return s.departureView(j, currency, language, r.now)
 	})
-	return ok(200, object{"source": ownSource, "total": len(journeys), "currency": currency,
-		"passengers": r.number("passengers", 1, 1, 10), "departures": departures})
+	return ok(200, object{
+		"source": ownSource, "total": len(journeys), "departures": departures,
+		"currency": currency, "passengers": r.number("passengers", 1, 1, 10),
+	})
+}
+
+// departureView is a Departure (schedule row).
+func (s *Server) departureView(j Journey, currency, language string, now time.Time) object {
+	company, amount := j[0].trip().company(), any(nil)
+	if price := j.price(currency); price > 0 {
+		amount = money(price)
+	}
+	return object{
+		"id": s.sign(Offer{"", now.Add(offerLifetime), j}),
+		"company": object{
+			"id": company["agency_id"], "name": company["agency_name"],
+			"slug": orNull(company["waybill_slug"]), "logoUrl": orNull(company["waybill_logo_url"]),
+		},
+		"departureDateTime": local(j.departure(), j[0].boarding().zone()),
+		"arrivalDateTime":   local(j.arrival(), j.last().alighting().zone()),
+		"travelTimeMinutes": j.arrival().Sub(j.departure()) / time.Minute,
+		"routeName":         j[0].trip().routeName(language),
+		"price":             object{"amount": amount, "currency": currency},
+		"seatsLeft":         s.seatsLeft(j, now),
+	}
 }
 
 // An Offer is what a token holds: a journey, for one partner or for anybody, until an instant.
@@ -90,22 +99,26 @@ type Offer struct {
 	Journey Journey
 }
 
-// sign makes a signed token of something, in the form of a JWT: what is promised need not be remembered.
+// sign makes a signed token of something, a JWT: what is promised need not be remembered.
 func (s *Server) sign(claims any) string {
 	content, _ := json.Marshal(claims)
-	encode := base64.RawURLEncoding.EncodeToString
-	signed := encode([]byte(`{"alg":"EdDSA","typ":"JWT"}`)) + "." + encode(content)
-	return signed + "." + encode(ed25519.Sign(s.key, []byte(signed)))
+	return s.seal(encoded([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + encoded(content))
 }
 
-// isSigned reads what a token holds, if we have signed it as it is.
+func (s *Server) seal(text string) string {
+	seal := hmac.New(sha256.New, s.key)
+	io.WriteString(seal, text)
+	return text + "." + encoded(seal.Sum(nil))
+}
+
+func encoded(text []byte) string { return base64.RawURLEncoding.EncodeToString(text) }
+
+// isSigned reads what a token holds, if it is as we have signed it.
 func (s *Server) isSigned(token string, claims any) bool {
 	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
+	if len(parts) != 3 || !hmac.Equal([]byte(token), []byte(s.seal(parts[0]+"."+parts[1]))) {
 		return false
 	}
 	content, _ := base64.RawURLEncoding.DecodeString(parts[1])
-	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
-	isOurs := ed25519.Verify(s.key.Public().(ed25519.PublicKey), []byte(parts[0]+"."+parts[1]), signature)
-	return err == nil && isOurs && json.Unmarshal(content, claims) == nil
+	return json.Unmarshal(content, claims) == nil
 }

@@ -9,29 +9,29 @@ import (
 
 const paymentWindow = 20 * time.Minute // Limits: payment window
 
-// A Clock is where the server takes the time from. A test clock can be moved and stopped.
+// A Clock is where the server takes the time from: it showed an instant when it was set, and ticks from there
+// on unless it is frozen.
 type Clock struct {
 	isTest, frozen bool
-	stands         time.Time     // the time, while it stands still
-	ahead          time.Duration // how far it is ahead of the machine's clock, while it ticks
+	shown, set     time.Time
 }
 
 // now is the time in whole milliseconds (General conventions, 4).
 func (c *Clock) now() time.Time {
 	if c.frozen {
-		return c.stands
+		return c.shown
 	}
-	return time.Now().Add(c.ahead).UTC().Truncate(time.Millisecond)
+	return c.shown.Add(time.Since(c.set)).Truncate(time.Millisecond)
 }
 
-func (c *Clock) set(at time.Time, frozen bool) {
-	c.frozen, c.stands, c.ahead = frozen, at.UTC().Truncate(time.Millisecond), time.Until(at)
+func (c *Clock) show(at time.Time, frozen bool) {
+	c.shown, c.set, c.frozen = at.UTC().Truncate(time.Millisecond), time.Now(), frozen
 }
 
-// phaseAt is the phase in which a ticket is at an instant. That the window is over need not be stored: an
-// unpaid ticket is Uncompleted from its very end on.
+// phaseAt is the phase in which a ticket is at an instant: an unpaid one is Uncompleted from the very end of
+// its window on (States and transitions, Ticket).
 func (t *Ticket) phaseAt(now time.Time) Phase {
-	if t.phase == Unpaid && !now.Before(t.booking.created.Add(paymentWindow)) {
+	if t.phase == Unpaid && !now.Before(t.created.Add(paymentWindow)) {
 		return Uncompleted
 	}
 	return t.phase
@@ -39,72 +39,44 @@ func (t *Ticket) phaseAt(now time.Time) Phase {
 
 // lives tells whether a ticket has its seats.
 func (t *Ticket) lives(now time.Time) bool {
-	return t.revived || slices.Contains([]Phase{Unpaid, Booked, Paid}, t.phaseAt(now))
+	return slices.Contains([]Phase{Unpaid, Booked, Paid}, t.phaseAt(now))
 }
 
-// revive gives the tickets among these that are Uncompleted seats: their own where those are free, else the
-// lowest that are left. If some lack one, no ticket is revived, and the conflict names these.
-func (s *Server) revive(tickets []*Ticket, now time.Time) {
-	before, without := map[*Ticket][]int{}, []string{}
-	for _, onlyOwn := range []bool{true, false} {
-		without = nil
-		for _, ticket := range tickets {
-			if ticket.lives(now) {
-				continue
-			}
-			if seats := s.seatsAgain(ticket, onlyOwn, now); seats != nil {
-				before[ticket] = ticket.seats
-				ticket.seats, ticket.revived = seats, true
-			} else {
-				without = append(without, ticket.id)
-			}
-		}
-	}
-	for ticket, seats := range before {
-		if len(without) > 0 {
-			ticket.seats, ticket.revived = seats, false
-		}
-	}
-	refuseIf(len(without) > 0, conflict("NO_SEATS", object{"ordersIds": without}))
+// seatless are the tickets that are to be revived, beyond those for which seats are left.
+func (s *Server) seatless(tickets []*Ticket, now time.Time) []*Ticket {
+	lapsed := where(tickets, func(t *Ticket) bool { return !t.lives(now) })
+	return where(lapsed, func(t *Ticket) bool { return slices.Index(lapsed, t) >= s.seatsLeft(t.journey, now) })
 }
 
-// seatsAgain are seats for a ticket whose window is over, on each leg its own if it is free. If it is not, it
-// is the lowest, unless only its own will do.
-func (s *Server) seatsAgain(t *Ticket, onlyOwn bool, now time.Time) []int {
-	seats := slices.Clone(t.seats)
-	for i, leg := range t.journey {
-		free := s.freeSeats(leg, now)
-		if slices.Contains(free, seats[i]) {
-			continue
+// takeSeats gives a ticket that is revived its seats again, or the lowest ones where those are taken.
+func (s *Server) takeSeats(t *Ticket, now time.Time) {
+	for i, ride := range t.rides {
+		free := s.freeSeats(ride.Leg, now)
+		if !t.lives(now) && !slices.Contains(free, ride.seat) {
+			t.rides[i].seat = free[0]
 		}
-		if onlyOwn || len(free) == 0 {
-			return nil
-		}
-		seats[i] = free[0]
 	}
-	return seats
 }
 
 func (s *Server) needsTestClock(*Request) { refuseIf(!s.clock.isTest, notFound) }
 
+// showClock is GET /test/clock.
 func (s *Server) showClock(*Request) answer {
 	return ok(200, object{"now": utc(s.clock.now()), "frozen": s.clock.frozen})
 }
 
-// moveClock moves the clock, never back, and stops it or has it tick.
+// moveClock is POST /test/clock. It moves the clock, never back, and stops it or has it tick.
 func (s *Server) moveClock(r *Request) answer {
 	move := struct {
 		Advance string
 		Now     time.Time
 		Frozen  bool
-	}{"0", time.Time{}, s.clock.frozen}
-	r.body(true, &move)
+	}{"0", r.now, s.clock.frozen}
+	r.body(&move)
 	duration, err := time.ParseDuration(move.Advance)
-	if move.Now.IsZero() {
-		move.Now = r.now.Add(duration)
-	}
-	r.want(err == nil && !move.Now.Before(r.now), "body", "moves the clock back, or says no duration")
+	to := move.Now.Add(duration)
+	r.want(err == nil && !to.Before(r.now), "body", "moves the clock back, or says no duration")
 	r.check()
-	s.clock.set(move.Now, move.Frozen)
+	s.clock.show(to, move.Frozen)
 	return s.showClock(r)
 }
