@@ -73,34 +73,23 @@ func readFeed(dir string) {
 	readTrips(dir)
 }
 
-// readTrips reads trips and where they call.
+// readTrips reads trips and where they call. A call without times is halfway between those around it.
 func readTrips(dir string) {
 	feed.trips = map[string]*Trip{}
 	for id, r := range by(rows(dir, "trips.txt"), "trip_id") {
 		feed.trips[id] = &Trip{row: r}
 	}
 	for _, r := range sorted(rows(dir, "stop_times.txt"), "stop_sequence", 1) {
-		trip, call := feed.trips[r["trip_id"]], Call{row: r, stop: feed.stops[r["stop_id"]]}
-		if !call.isUntimed() {
-			call.arrive, call.depart = sinceStart(r["arrival_time"]), sinceStart(r["departure_time"])
-		}
-		trip.calls = append(trip.calls, call)
+		trip := feed.trips[r["trip_id"]]
+		arrive, depart := sinceStart(r["arrival_time"]), sinceStart(r["departure_time"])
+		trip.calls = append(trip.calls, Call{r, feed.stops[r["stop_id"]], arrive, depart})
 	}
 	for _, trip := range feed.trips {
-		fillTimes(trip.calls)
-	}
-}
-
-func (c Call) isUntimed() bool { return c.row["arrival_time"] == "" }
-
-// fillTimes puts calls without times into equal steps between those before and after.
-func fillTimes(calls []Call) {
-	for i, call := range calls {
-		if call.isUntimed() {
-			steps := 1 + slices.IndexFunc(calls[i:], func(next Call) bool { return !next.isUntimed() })
-			before, after := calls[i-1].depart, calls[i-1+steps].arrive
-			calls[i].arrive = before + (after-before)/time.Duration(steps)
-			calls[i].depart = calls[i].arrive
+		for i, call := range trip.calls {
+			if call.row["arrival_time"] == "" {
+				middle := (trip.calls[i-1].depart + trip.calls[i+1].arrive) / 2
+				trip.calls[i].arrive, trip.calls[i].depart = middle, middle
+			}
 		}
 	}
 }
@@ -108,11 +97,10 @@ func fillTimes(calls []Call) {
 // sinceStart reads a time of a service day, as 25:10:00.
 func sinceStart(text string) time.Duration {
 	var hours, minutes, seconds time.Duration
-	must(fmt.Sscanf(text, "%d:%d:%d", &hours, &minutes, &seconds))
+	fmt.Sscanf(text, "%d:%d:%d", &hours, &minutes, &seconds)
 	return hours*time.Hour + minutes*time.Minute + seconds*time.Second
 }
 
-// rows reads one file.
 func rows(dir, name string) (rows []row) {
 	text := must(os.ReadFile(filepath.Join(dir, name)))
 	lines := must(csv.NewReader(bytes.NewReader(text)).ReadAll())
@@ -126,7 +114,6 @@ func rows(dir, name string) (rows []row) {
 	return rows
 }
 
-// cells are some cells of a row.
 func (r row) cells(columns ...string) (cells []string) {
 	for _, column := range columns {
 		cells = append(cells, r[column])

@@ -158,8 +158,8 @@ func onDays(trip string, from, to int, start, end time.Time) (legs []Leg) {
 	return legs
 }
 
-// journeys are all legs from a city to another that leave in that time, and all pairs of legs with a change.
-func journeys(from, to string, start, end time.Time) (journeys []Journey) {
+// allJourneys are all legs from a city to another that leave in that time, and all pairs of legs with a change.
+func allJourneys(from, to string, start, end time.Time) (journeys []Journey) {
 	for _, leg := range legs(from, to, start, end) {
 		journeys = append(journeys, Journey{leg})
 	}
@@ -190,13 +190,11 @@ func canChange(first, second Leg) bool {
 		distance(from, to) <= farthestChange && second.departure().Sub(first.arrival()) >= shortest
 }
 
-// distance is how far two stops are from each other, in km along a great circle.
+// distance is how far two stops of a city are from each other, in km.
 func distance(a, b row) float64 {
-	const degree, radius = math.Pi / 180, 6371
-	north, south := a.number("stop_lat")*degree, b.number("stop_lat")*degree
-	east := (a.number("stop_lon") - b.number("stop_lon")) * degree
-	h := math.Pow(math.Sin((north-south)/2), 2) + math.Cos(north)*math.Cos(south)*math.Pow(math.Sin(east/2), 2)
-	return 2 * radius * math.Asin(math.Sqrt(h))
+	const degree, radian = 111.2, math.Pi / 180
+	north, east := a.number("stop_lat")-b.number("stop_lat"), a.number("stop_lon")-b.number("stop_lon")
+	return degree * math.Hypot(north, east*math.Cos(a.number("stop_lat")*radian))
 }
 
 // isPointless tells whether a journey with a change is left out: for another one that leaves no earlier and

@@ -12,8 +12,8 @@ import (
 // The country filter values of City, and none.
 var countries = strings.Split(",UA,TR,PL,CZ,IT,DE,SK,HU,BE,NL,RO,BG,FR,AT,LT,LV,EE,ES,LU,CH,GR,MD,SI", ",")
 
-// listCities is GET /v2/cities, sorted by name. What its parameters are called the interface does not show.
-func (s *Server) listCities(r *Request) answer {
+// listCities sorts by name. What its parameters are called the interface does not show.
+func listCities(r *Request) answer {
 	name, country := strings.ToLower(r.query("name")), r.choice("country", countries...)
 	take, skip := r.number("take", 50, 1, 100), r.skip()
 	r.want(len([]rune(name)) != 1, "name", "has fewer than 2 characters")
@@ -23,7 +23,7 @@ func (s *Server) listCities(r *Request) answer {
 		return isNamed(city, name) && (country == "" || country == city["waybill_country"])
 	})
 	slices.SortFunc(cities, func(a, b row) int { return cmp.Compare(a["area_name"], b["area_name"]) })
-	return ok(200, object{"cities": views(page(cities, skip, take), cityView), "total": len(cities)})
+	return ok(object{"cities": views(page(cities, skip, take), cityView), "total": len(cities)})
 }
 
 // isNamed looks for a part of a name in that of a city and its translations.
@@ -36,15 +36,13 @@ func isNamed(city row, part string) bool {
 	return false
 }
 
-// showCity is GET /v2/cities/{slug}.
-func (s *Server) showCity(r *Request) answer {
+func showCity(r *Request) answer {
 	city := feed.citySlugs[r.PathValue("slug")]
 	refuseIf(city == nil, notFound)
-	return ok(200, object{"city": cityView(city)})
+	return ok(object{"city": cityView(city)})
 }
 
-// showStop is GET /v2/stops/{id} (Stop record).
-func (s *Server) showStop(r *Request) answer {
+func showStop(r *Request) answer {
 	stop := feed.stops[r.PathValue("id")]
 	refuseIf(stop == nil, notFound)
 	view := placeView(stop)
@@ -52,7 +50,7 @@ func (s *Server) showStop(r *Request) answer {
 	if stop["location_type"] == "1" || stop["parent_station"] != "" {
 		view["type"] = "BUS_STATION"
 	}
-	return ok(200, object{"stop": view})
+	return ok(object{"stop": view})
 }
 
 // placeView is what a Stop and a Stop record have in common.
@@ -63,7 +61,6 @@ func placeView(stop row) object {
 	}
 }
 
-// cityView is a City.
 func cityView(city row) object {
 	return object{
 		"id": city["area_id"], "name": city["area_name"], "slug": city["waybill_slug"],

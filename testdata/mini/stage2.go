@@ -21,8 +21,10 @@ var (
 	languages  = []string{"UK", "PL", "CS", "EN", "RU"}
 )
 
-// searchFor finds the journeys that are asked for: from a city to another, from a day on, for passengers.
-func (s *Server) searchFor(r *Request, date string, days int, passengers string, most int) []Journey {
+// journeys finds those that are asked for: from a city to another, from a day on, for passengers. They
+// are sorted (GET /v2/offers/schedule, rule 2). It looks further than the days, as a journey with a change is
+// pointless for one that leaves later, too. Of those with a change at the same times only the first is shown.
+func (r *Request) journeys(date string, days int, passengers string, most int) []Journey {
 	from, to := r.city("departureCity"), r.city("arrivalCity")
 	day, count := r.day(date, true), r.number(passengers, 1, 1, most)
 	r.check()
@@ -31,8 +33,16 @@ func (s *Server) searchFor(r *Request, date string, days int, passengers string,
 		return nil
 	}
 	start, _ := time.ParseInLocation(time.DateOnly, day, zone(from["waybill_timezone"]))
-	isSold := func(j Journey) bool { return j.departure().After(r.now) && s.seatsLeft(j, r.now) >= count }
-	return search(from["area_id"], to["area_id"], start, start.AddDate(0, 0, days), isSold)
+	end := start.AddDate(0, 0, days)
+	all := allJourneys(from["area_id"], to["area_id"], start, end.AddDate(0, 0, longestJourney))
+	sold := where(all, func(j Journey) bool {
+		return j.departure().After(r.now) && r.seatsLeft(j) >= count
+	})
+	shown := where(sold, func(j Journey) bool { return j.departure().Before(end) && !j.isPointless(sold) })
+	slices.SortFunc(shown, func(a, b Journey) int { return strings.Compare(a.order(), b.order()) })
+	return slices.CompactFunc(shown, func(a, b Journey) bool {
+		return len(a) == 2 && len(b) == 2 && a.times() == b.times()
+	})
 }
 
 // city is a city by its slug, or else, for partners, by its id (GET /v2/offers).
@@ -45,40 +55,26 @@ func (r *Request) city(name string) row {
 	return feed.citySlugs[slug]
 }
 
-// search finds the journeys that are sold and leave from start on and before end, sorted (rule 2). It looks
-// further, as a journey with a change is pointless for one that leaves later, too. Of those with a change
-// that take the same time only the first is shown.
-func search(from, to string, start, end time.Time, isSold func(Journey) bool) []Journey {
-	sold := where(journeys(from, to, start, end.AddDate(0, 0, longestJourney)), isSold)
-	shown := where(sold, func(j Journey) bool { return j.departure().Before(end) && !j.isPointless(sold) })
-	slices.SortFunc(shown, func(a, b Journey) int { return strings.Compare(a.order(), b.order()) })
-	return slices.CompactFunc(shown, func(a, b Journey) bool {
-		return len(a) == 2 && len(b) == 2 && a.times() == b.times()
+func showSchedule(r *Request) answer {
+	currency, take, skip := r.choice("currency", currencies...), r.number("take", 50, 1, 100), r.skip()
+	r.choice("language", languages...)
+	journeys := r.journeys("date", r.number("days", 1, 1, 14), "passengers", 10)
+	return ok(object{
+		"source": ownSource, "total": len(journeys), "currency": currency,
+		"passengers": r.number("passengers", 1, 1, 10),
+		"departures": views(page(journeys, skip, take), r.departureView),
 	})
 }
 
-// showSchedule is GET /v2/offers/schedule.
-func (s *Server) showSchedule(r *Request) answer {
+// departureView is a Departure, in the currency and the language that are asked for.
+func (r *Request) departureView(j Journey) object {
 	currency, language := r.choice("currency", currencies...), r.choice("language", languages...)
-	take, skip := r.number("take", 50, 1, 100), r.skip()
-	journeys := s.searchFor(r, "date", r.number("days", 1, 1, 14), "passengers", 10)
-	departures := views(page(journeys, skip, take), func(j Journey) object {
-		return s.departureView(j, currency, language, r.now)
-	})
-	return ok(200, object{
-		"source": ownSource, "total": len(journeys), "departures": departures,
-		"currency": currency, "passengers": r.number("passengers", 1, 1, 10),
-	})
-}
-
-// departureView is a Departure (schedule row).
-func (s *Server) departureView(j Journey, currency, language string, now time.Time) object {
 	company, amount := j[0].trip().company(), any(nil)
 	if price := j.price(currency); price > 0 {
 		amount = money(price)
 	}
 	return object{
-		"id": s.sign(Offer{"", now.Add(offerLifetime), j}),
+		"id": r.sign(Offer{"", r.now.Add(offerLifetime), j}),
 		"company": object{
 			"id": company["agency_id"], "name": company["agency_name"],
 			"slug": orNull(company["waybill_slug"]), "logoUrl": orNull(company["waybill_logo_url"]),
@@ -88,7 +84,7 @@ func (s *Server) departureView(j Journey, currency, language string, now time.Ti
 		"travelTimeMinutes": j.arrival().Sub(j.departure()) / time.Minute,
 		"routeName":         j[0].trip().routeName(language),
 		"price":             object{"amount": amount, "currency": currency},
-		"seatsLeft":         s.seatsLeft(j, now),
+		"seatsLeft":         r.seatsLeft(j),
 	}
 }
 

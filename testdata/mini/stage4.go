@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/mail"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +17,6 @@ type Partner struct {
 	lastLegacy time.Time // when it last called the legacy interface
 }
 
-// A Booking is for a group that travels together.
 type Booking struct {
 	id               string
 	partner          *Partner
@@ -37,6 +35,8 @@ type Ticket struct {
 	payment   Phase // paymentStatus: what was paid stays so when it is canceled
 }
 
+func (b *Booking) departure() time.Time { return b.journey.departure() }
+
 // A Ride is what a ticket is for: a seat on each leg of the journey.
 type Ride struct {
 	Leg
@@ -54,10 +54,6 @@ type Order struct {
 	Passengers        []Passenger
 }
 
-var phoneForm = regexp.MustCompile(`^\+?\(*[0-9]([ .()-]*[0-9]){4,14}[ .()-]*$`)
-
-func isName(text string) bool { return strings.TrimSpace(text) != "" && len([]rune(text)) <= 100 }
-
 // isEmail takes a bare address in a domain with a dot.
 func isEmail(text string) bool {
 	address, err := mail.ParseAddress(text)
@@ -65,129 +61,112 @@ func isEmail(text string) bool {
 	return err == nil && address.Address == text && strings.Contains(domain, ".")
 }
 
-// createBooking is POST /v2/bookings.
-func (s *Server) createBooking(r *Request) answer {
+func createBooking(r *Request) answer {
 	order := Order{}
 	r.body(&order)
-	return ok(201, object{"booking": bookingView(s.sell(r, order), r.now)})
+	return answer{201, object{"data": object{"booking": r.bookingView(r.sell(order))}}}
 }
 
 // sell makes a booking. All passengers get a seat, or none does.
-func (s *Server) sell(r *Request, order Order) *Booking {
-	journey := s.checkOrder(r, order)
+func (r *Request) sell(order Order) *Booking {
+	journey := r.checkOrder(order)
 	booking := &Booking{rand.Text(), r.partner, journey, order.Currency, r.now, r.now, nil}
 	for _, passenger := range order.Passengers {
 		ticket := &Ticket{booking, rand.Text(), passenger, nil, Unpaid, Unpaid}
 		booking.tickets = append(booking.tickets, ticket)
 	}
 	for _, leg := range journey {
-		seats := chooseSeats(s.freeSeats(leg, r.now), len(booking.tickets))
-		for i, ticket := range booking.tickets {
-			ticket.rides = append(ticket.rides, Ride{leg, seats[i], leg.price(order.Currency), 0})
+		for i, seat := range page(r.freeSeats(leg), 0, len(booking.tickets)) {
+			ride := Ride{leg, seat, leg.price(order.Currency), 0}
+			booking.tickets[i].rides = append(booking.tickets[i].rides, ride)
 		}
 	}
-	s.bookings = slices.Insert(s.bookings, 0, booking)
-	s.tickets = slices.Insert(s.tickets, 0, booking.tickets...)
+	r.bookings = slices.Insert(r.bookings, 0, booking)
+	r.tickets = slices.Insert(r.tickets, 0, booking.tickets...)
 	return booking
 }
 
 // checkOrder refuses what cannot be sold, or tells for which journey it is.
-func (s *Server) checkOrder(r *Request, order Order) Journey {
+func (r *Request) checkOrder(order Order) Journey {
 	offer, group := Offer{}, len(order.Passengers)
-	isOffer := s.isSigned(order.OfferID, &offer) && offer.Journey != nil
+	isOffer := r.isSigned(order.OfferID, &offer) && offer.Journey != nil
 	r.want(isOffer && (offer.Partner == "" || offer.Partner == r.partner.name), "offerId", "is no offer")
 	if isOffer && !r.now.Before(offer.Expires) {
 		r.complaints = append(r.complaints, complaint{"Offer expired", "OFFER_EXPIRED", nil})
 	}
-	r.want(1 <= group && group <= 100, "passengers", "are none, or too many")
+	r.want(group > 0, "passengers", "are none")
 	for _, p := range order.Passengers {
-		r.want(isName(p.FirstName) && isName(p.LastName), "passengers", "have no names, or too long ones")
+		isNamed := strings.TrimSpace(p.FirstName) != "" && strings.TrimSpace(p.LastName) != ""
+		r.want(isNamed, "passengers", "have no names")
 		r.want(p.Email == "" || isEmail(p.Email), "email", "is no e-mail address")
 		for _, phone := range p.Phones {
-			r.want(phoneForm.MatchString(phone.Phone), "phone", "is no phone number")
+			r.want(strings.ContainsAny(phone.Phone, "0123456789"), "phone", "is no phone number")
 		}
 	}
 	r.check()
 	r.want(offer.Journey.price(order.Currency) > 0, "currency", "is none that the offer is sold in")
 	r.check()
-	left := s.seatsLeft(offer.Journey, r.now)
+	left := r.seatsLeft(offer.Journey)
 	refuseIf(!offer.Journey.departure().After(r.now), conflict("DEPARTED", object{"seatsLeft": 0}))
 	refuseIf(left < group, conflict("NO_SEATS", object{"seatsLeft": left}))
 	return offer.Journey
 }
 
 // freeSeats are the seats that no ticket that lives has on any part of a leg.
-func (s *Server) freeSeats(l Leg, now time.Time) (free []int) {
+func (r *Request) freeSeats(l Leg) (free []int) {
 	taken := map[int]bool{}
-	for _, ticket := range s.tickets {
+	for _, ticket := range r.tickets {
 		for _, other := range ticket.rides {
-			if other.Run == l.Run && other.From < l.To && l.From < other.To && ticket.lives(now) {
+			if other.Run == l.Run && other.From < l.To && l.From < other.To && r.lives(ticket) {
 				taken[other.seat] = true
 			}
 		}
 	}
-	for seat := range l.trip().seats() {
-		if !taken[seat+1] {
-			free = append(free, seat+1)
+	for seat := 1; seat <= l.trip().seats(); seat++ {
+		if !taken[seat] {
+			free = append(free, seat)
 		}
 	}
 	return free
 }
 
-func (s *Server) seatsLeft(j Journey, now time.Time) int {
-	return min(len(s.freeSeats(j[0], now)), len(s.freeSeats(j.last(), now)))
+func (r *Request) seatsLeft(j Journey) int {
+	return min(len(r.freeSeats(j[0])), len(r.freeSeats(j.last())))
 }
 
-// chooseSeats gives a group the first seats in a row, or else the lowest ones.
-func chooseSeats(free []int, group int) []int {
-	for i := range len(free) - group + 1 {
-		if free[i+group-1]-free[i] == group-1 {
-			return free[i : i+group]
-		}
-	}
-	return free[:group]
-}
-
-// listBookings is GET /v2/bookings.
-func (s *Server) listBookings(r *Request) answer {
+func listBookings(r *Request) answer {
 	date := r.day("departureDate", false)
-	own := where(s.bookings, func(b *Booking) bool {
-		return b.partner == r.partner && isOn(date, b.journey.departure())
-	})
-	return listed(r, "bookings", own, func(b *Booking) object { return bookingView(b, r.now) })
+	own := where(r.bookings, func(b *Booking) bool { return b.partner == r.partner && isOn(date, b.departure()) })
+	return listed(r, "bookings", own, r.bookingView)
 }
 
 // isOn tells whether an instant is on a day in UTC, or there is no day.
 func isOn(date string, t time.Time) bool { return date == "" || date == t.UTC().Format(time.DateOnly) }
 
 // booking is that of the path. Another partner's is as if it were not there (GET /v2/bookings/{id}).
-func (s *Server) booking(r *Request) *Booking {
+func (r *Request) booking() *Booking {
 	isIt := func(b *Booking) bool { return b.partner == r.partner && b.id == r.PathValue("id") }
-	return find(s.bookings, isIt)
+	return find(r.bookings, isIt)
 }
+
+func showBooking(r *Request) answer { return ok(object{"booking": r.bookingView(r.booking())}) }
 
 // ticket is that of the path, likewise (GET /v2/tickets/{id}).
-func (s *Server) ticket(r *Request) *Ticket {
+func (r *Request) ticket() *Ticket {
 	isIt := func(t *Ticket) bool { return t.partner == r.partner && t.id == r.PathValue("id") }
-	return find(s.tickets, isIt)
+	return find(r.tickets, isIt)
 }
 
-// showBooking is GET /v2/bookings/{id}.
-func (s *Server) showBooking(r *Request) answer {
-	return ok(200, object{"booking": bookingView(s.booking(r), r.now)})
-}
-
-// showTicket is GET /v2/tickets/{id}, where each slice carries only its id (Ticket: slices).
-func (s *Server) showTicket(r *Request) answer {
-	view := ticketView(s.ticket(r), r.now)
+// showTicket shows of each slice only its id (Ticket: slices).
+func showTicket(r *Request) answer {
+	view := r.ticketView(r.ticket())
 	onlyID := func(slice object) object { return object{"id": slice["id"]} }
 	view["slices"] = views(view["slices"].([]object), onlyID)
-	return ok(200, object{"ticket": view})
+	return ok(object{"ticket": view})
 }
 
-// showRefundRules is GET /v2/bookings/{id}/refund-rules.
-func (s *Server) showRefundRules(r *Request) answer {
-	return ok(200, object{"refundRules": views(s.booking(r).tickets, orderRulesView)})
+func showRefundRules(r *Request) answer {
+	return ok(object{"refundRules": views(r.booking().tickets, orderRulesView)})
 }
 
 func orderRulesView(t *Ticket) object {
@@ -195,23 +174,23 @@ func orderRulesView(t *Ticket) object {
 }
 
 // bookingView is a Booking. It is to be paid while a ticket is unpaid.
-func bookingView(b *Booking, now time.Time) object {
-	requiredBy, departure := any(nil), utc(b.journey.departure())
-	if slices.ContainsFunc(b.tickets, func(t *Ticket) bool { return t.phaseAt(now) == Unpaid }) {
+func (r *Request) bookingView(b *Booking) object {
+	requiredBy, departure := any(nil), utc(b.departure())
+	if slices.ContainsFunc(b.tickets, func(t *Ticket) bool { return r.phase(t) == Unpaid }) {
 		requiredBy = utc(b.created.Add(paymentWindow))
 	}
 	return object{
-		"id": b.id, "createdAt": utc(b.created), "updatedAt": utc(b.updated), "status": b.status(now),
+		"id": b.id, "createdAt": utc(b.created), "updatedAt": utc(b.updated), "status": r.status(b),
 		"departureDate": departure, "onboardingDateTime": departure,
 		"bookingRequiredBy": requiredBy, "paymentRequiredBy": requiredBy,
-		"tickets": views(b.tickets, func(t *Ticket) object { return ticketView(t, now) }),
+		"tickets": views(b.tickets, r.ticketView),
 	}
 }
 
 // status follows from the tickets and the departure (Booking status).
-func (b *Booking) status(now time.Time) string {
+func (r *Request) status(b *Booking) string {
 	isActive := func(t *Ticket) bool { return t.phase != Canceled && t.phase != Refund }
-	left := b.journey.departure().Sub(now)
+	left := b.departure().Sub(r.now)
 	switch {
 	case !slices.ContainsFunc(b.tickets, isActive):
 		return "Canceled"
@@ -225,8 +204,7 @@ func (b *Booking) status(now time.Time) string {
 	return "Completed"
 }
 
-// ticketView is a Ticket.
-func ticketView(t *Ticket, now time.Time) object {
+func (r *Request) ticketView(t *Ticket) object {
 	phones, legs, discount, refund, paid, back := []object{}, []object{}, any(nil), any(nil), 0, 0
 	for i, phone := range t.passenger.Phones {
 		id := fmt.Sprintf("%s.phone%d", t.id, i+1)
@@ -244,13 +222,14 @@ func ticketView(t *Ticket, now time.Time) object {
 	if t.phase == Refund {
 		refund = money(back)
 	}
-	passenger := object{"id": t.id + ".passenger", "firstName": t.passenger.FirstName,
-		"lastName": t.passenger.LastName, "email": t.passenger.Email, "phones": phones}
 	return object{
 		"id": t.id, "bookingId": t.Booking.id, "note": nil, "source": t.journey[0].source(),
-		"status": statuses[t.phaseAt(now)], "paymentStatus": t.payment, "refundAmount": refund,
-		"departureDate": local(t.journey.departure(), t.journey[0].boarding().zone()),
-		"passenger":     passenger, "price": priceView(t.id+".price", paid, t.currency),
-		"discount": discount, "slices": legs,
+		"status": statuses[r.phase(t)], "paymentStatus": t.payment, "refundAmount": refund,
+		"departureDate": local(t.departure(), t.journey[0].boarding().zone()),
+		"price":         priceView(t.id+".price", paid, t.currency), "discount": discount, "slices": legs,
+		"passenger": object{
+			"id": t.id + ".passenger", "firstName": t.passenger.FirstName, "lastName": t.passenger.LastName,
+			"email": t.passenger.Email, "phones": phones,
+		},
 	}
 }

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // Stage 5: tickets are paid and booked.
 
@@ -27,26 +24,27 @@ var (
 	book = Act{Unpaid: Booked, Uncompleted: Booked}
 )
 
-// acting is POST /v2/bookings/{id}/pay, /book, /cancel. It does something to the tickets that the body names,
-// or to all of the booking (rule 1). One that is not of this booking is 404 (rule 2).
-func (s *Server) acting(act Act) func(*Request) answer {
-	return func(r *Request) answer {
-		booking, subset := s.booking(r), struct{ TicketIDs, OrderIDs []string }{}
-		if r.ContentLength != 0 {
-			r.body(&subset)
-		}
-		ids, tickets := subset.TicketIDs, booking.tickets
-		if ids == nil {
-			ids = subset.OrderIDs
-		}
-		r.want(ids == nil || len(ids) > 0, "ticketIds", "names none")
-		r.check()
-		if ids != nil {
-			tickets = chosen(booking.tickets, ids)
-		}
-		s.act(act, tickets, r.now)
-		return ok(200, object{"booking": bookingView(booking, r.now)})
+func payBooking(r *Request) answer  { return r.actOnBooking(pay) }
+func bookBooking(r *Request) answer { return r.actOnBooking(book) }
+
+// actOnBooking does something to the tickets that the body names, or to all of the booking (POST
+// /v2/bookings/{id}/pay, rule 1). One that is not of this booking is 404 (rule 2).
+func (r *Request) actOnBooking(act Act) answer {
+	booking, subset := r.booking(), struct{ TicketIDs, OrderIDs []string }{}
+	if r.ContentLength != 0 {
+		r.body(&subset)
 	}
+	ids, tickets := subset.TicketIDs, booking.tickets
+	if ids == nil {
+		ids = subset.OrderIDs
+	}
+	r.want(ids == nil || len(ids) > 0, "ticketIds", "names none")
+	r.check()
+	if ids != nil {
+		tickets = chosen(booking.tickets, ids)
+	}
+	r.act(act, tickets)
+	return ok(object{"booking": r.bookingView(booking)})
 }
 
 // chosen are the tickets of some ids, each once.
@@ -61,23 +59,21 @@ func chosen(tickets []*Ticket, ids []string) (some []*Ticket) {
 }
 
 // act does something to all tickets, or to none: the conflict names those that are in the way (rule 3).
-func (s *Server) act(act Act, tickets []*Ticket, now time.Time) {
-	barred := where(tickets, func(t *Ticket) bool { return act[t.phaseAt(now)] == "" })
+func (r *Request) act(act Act, tickets []*Ticket) {
+	barred := where(tickets, func(t *Ticket) bool { return act[r.phase(t)] == "" })
 	refuseIf(barred != nil, conflict("STATE", object{"ordersIds": idsOf(barred)}))
-	if act[Uncompleted] != Canceled {
-		seatless := s.seatless(tickets, now)
-		refuseIf(seatless != nil, conflict("NO_SEATS", object{"ordersIds": idsOf(seatless)}))
-	}
+	seatless := r.seatless(act, tickets)
+	refuseIf(seatless != nil, conflict("NO_SEATS", object{"ordersIds": idsOf(seatless)}))
 	for _, ticket := range tickets {
-		next := act[ticket.phaseAt(now)]
+		next := act[r.phase(ticket)]
 		switch next {
 		case Paid, Booked:
-			s.takeSeats(ticket, now)
+			r.takeSeats(ticket)
 			ticket.payment = next
 		case Refund:
-			next = ticket.giveBack(now)
+			next = r.giveBack(ticket)
 		}
-		ticket.phase, ticket.updated = next, now
+		ticket.phase, ticket.updated = next, r.now
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -44,64 +42,56 @@ type IDToken struct {
 	Exp             int64
 }
 
-// preLogin is POST /v2/auth/pre-login. A wrong e-mail costs and reads as a wrong password.
-func (s *Server) preLogin(r *Request) answer {
+func preLogin(r *Request) answer {
 	var body struct{ Email, Password string }
 	r.body(&body)
 	r.want(isEmail(body.Email), "email", "is no e-mail address")
 	r.want(body.Password != "", "password", "is required")
 	r.check()
-	isRight := hmac.Equal(hashPassword(body.Password, s.user.salt), s.user.password)
-	refuseIf(!isRight || body.Email != s.user.email, unauthorized)
-	return ok(200, s.user.view())
+	isRight := hmac.Equal(hashPassword(body.Password, r.user.salt), r.user.password)
+	refuseIf(!isRight || body.Email != r.user.email, unauthorized)
+	return ok(r.user.view())
 }
 
 // view is the User and the Accesses of Login payloads.
 func (u *User) view() object {
-	c := u.company
-	company := object{"id": c["agency_id"], "name": c["agency_name"], "slug": c["waybill_slug"],
-		"tier": c["waybill_tier"]}
-	access := object{"contextType": "COMPANY", "companyId": c["agency_id"], "partnerId": nil, "role": "ADMIN",
+	id := u.company["agency_id"]
+	company := object{"id": id, "name": u.company["agency_name"], "slug": u.company["waybill_slug"],
+		"tier": u.company["waybill_tier"]}
+	access := object{"contextType": "COMPANY", "companyId": id, "partnerId": nil, "role": "ADMIN",
 		"company": company}
 	user := object{"id": u.email, "email": u.email, "firstName": "Demo", "lastName": "User"}
 	return object{"user": user, "availableAccesses": []object{access}}
 }
 
-// login is POST /v2/auth/idp/login. The ID token has to be signed, made out to us, and good now. It opens a
-// session, whose tokens are cookies that no script sees.
-func (s *Server) login(r *Request) answer {
-	var body struct{ IDToken, CompanyID *string }
+// login opens a session for an ID token that is signed, made out to us, and good now. The session's tokens
+// are cookies that no script sees (Authentication, 4).
+func login(r *Request) answer {
+	body, token, company := struct{ IDToken, CompanyID *string }{}, IDToken{}, r.user.company["agency_id"]
 	r.body(&body)
 	r.want(body.IDToken != nil, "idToken", "is required")
 	r.check()
-	token := IDToken{}
-	isOurs := s.isSigned(*body.IDToken, &token) && token.Iss == issuer && token.Aud == audience
-	refuseIf(!isOurs || token.Exp <= r.now.Unix() || token.Email != s.user.email, unauthorized)
-	refuseIf(body.CompanyID != nil && *body.CompanyID != s.user.company["agency_id"], forbidden)
-	s.openSession(r, rand.Text())
-	view := s.user.view()
-	view["access"] = view["availableAccesses"].([]object)[0]
-	view["session"] = object{
-		"id": rand.Text(), "contextType": "COMPANY", "userId": s.user.email,
-		"companyId": s.user.company["agency_id"], "expiresAt": utc(r.now.Add(sessionLifetime)),
-		"lastUsedAt": utc(r.now), "revokedAt": nil,
-	}
-	return ok(200, view)
-}
-
-// openSession sets both tokens as HTTP-only cookies, whose names are not shown. None refreshes a session here.
-func (s *Server) openSession(r *Request, access string) {
-	s.sessions[access] = r.now
+	isOurs := r.isSigned(*body.IDToken, &token) && token.Iss == issuer && token.Aud == audience
+	refuseIf(!isOurs || token.Exp <= r.now.Unix() || token.Email != r.user.email, unauthorized)
+	refuseIf(body.CompanyID != nil && *body.CompanyID != company, forbidden)
+	access := rand.Text()
+	r.sessions[access] = r.now
 	for name, value := range map[string]string{"waybill_access": access, "waybill_refresh": rand.Text()} {
 		r.header.Add("Set-Cookie", name+"="+value+"; Path=/; HttpOnly; SameSite=Lax")
 	}
+	view := r.user.view()
+	view["access"] = view["availableAccesses"].([]object)[0]
+	view["session"] = object{
+		"id": rand.Text(), "contextType": "COMPANY", "companyId": company, "userId": r.user.email,
+		"expiresAt": utc(r.now.Add(sessionLifetime)), "lastUsedAt": utc(r.now), "revokedAt": nil,
+	}
+	return ok(view)
 }
 
 // needsSession finds the session by its cookie (Authentication, 3).
-func (s *Server) needsSession(r *Request) {
+func needsSession(r *Request) {
 	cookie, err := r.Cookie("waybill_access")
-	refuseIf(err != nil, unauthorized)
-	refuseIf(!r.now.Before(s.sessions[cookie.Value].Add(accessLifetime)), unauthorized)
+	refuseIf(err != nil || !r.now.Before(r.sessions[cookie.Value].Add(accessLifetime)), unauthorized)
 }
 
 // A Report is Completed as soon as it has been ordered (States and transitions, Report).
@@ -112,35 +102,33 @@ type Report struct {
 	file                []byte
 }
 
-// orderReport is POST /v2/reports/company/orders.
-func (s *Server) orderReport(r *Request) answer {
+func orderReport(r *Request) answer {
 	body := struct {
 		StartDate, EndDate time.Time
 		OrderBy            string
 	}{OrderBy: "DepartureDate"}
 	r.body(&body)
 	length := body.EndDate.Sub(body.StartDate)
-	r.want(!body.StartDate.IsZero(), "startDate", "is required")
-	r.want(!body.EndDate.IsZero(), "endDate", "is required")
+	r.want(!body.StartDate.IsZero() && !body.EndDate.IsZero(), "endDate", "is required, like startDate")
 	r.want(0 <= length && length <= longestReport, "endDate", "is before startDate, or over 366 days later")
 	r.want(slices.Contains([]string{"CreatedAt", "DepartureDate"}, body.OrderBy), "orderBy", "is no order")
 	r.check()
 	report := &Report{rand.Text(), body.OrderBy, r.now, body.StartDate, body.EndDate, nil, nil}
-	report.file = s.ordersFile(report)
-	s.reports = slices.Insert(s.reports, 0, report)
+	report.file = r.ordersFile(report)
+	r.reports = slices.Insert(r.reports, 0, report)
 	view := reportView(report)
 	view["status"], view["expiresAt"] = "Queued", nil
-	return ok(202, object{"report": view})
+	return answer{202, object{"data": object{"report": view}}}
 }
 
-// listReports is GET /v2/reports/company/orders.
-func (s *Server) listReports(r *Request) answer { return listed(r, "reports", s.reports, reportView) }
+func listReports(r *Request) answer { return listed(r, "reports", r.reports, reportView) }
 
-// reportView is a Report.
 func reportView(report *Report) object {
-	return object{"id": report.id, "status": "Completed", "orderBy": report.orderBy,
+	return object{
+		"id": report.id, "status": "Completed", "orderBy": report.orderBy,
 		"startDate": utc(report.start), "endDate": utc(report.end), "createdAt": utc(report.created),
-		"expiresAt": utc(report.created.Add(reportLifetime)), "downloadedAt": report.downloaded}
+		"expiresAt": utc(report.created.Add(reportLifetime)), "downloadedAt": report.downloaded,
+	}
 }
 
 // A Link is what the URL of a file holds: a report, until an instant.
@@ -149,98 +137,59 @@ type Link struct {
 	Expires time.Time
 }
 
-// linkReport is GET /v2/reports/company/orders/{id}/download.
-func (s *Server) linkReport(r *Request) answer {
-	report := s.report(r.PathValue("id"), r.now)
-	expires := r.now.Add(linkLifetime)
-	url := "http://" + r.Host + "/v2/reports/files/" + s.sign(Link{report.id, expires})
-	return ok(200, object{"url": url, "expiresAt": utc(expires)})
+func linkReport(r *Request) answer {
+	link := Link{r.report(r.PathValue("id")).id, r.now.Add(linkLifetime)}
+	url := "http://" + r.Host + "/v2/reports/files/" + r.sign(link)
+	return ok(object{"url": url, "expiresAt": utc(link.Expires)})
 }
 
 // downloadReport is where the URL leads: whoever has it needs no session.
-func (s *Server) downloadReport(r *Request) answer {
+func downloadReport(r *Request) answer {
 	link := Link{}
-	isGood := s.isSigned(r.PathValue("token"), &link) && r.now.Before(link.Expires)
+	isGood := r.isSigned(r.PathValue("token"), &link) && r.now.Before(link.Expires)
 	refuseIf(!isGood, notFound)
-	report := s.report(link.Report, r.now)
+	report := r.report(link.Report)
 	report.downloaded = cmp.Or(report.downloaded, any(utc(r.now)))
 	r.header.Set("Content-Type", "text/csv; charset=utf-8")
 	return answer{200, report.file}
 }
 
 // report is one that has not expired.
-func (s *Server) report(id string, now time.Time) *Report {
-	return find(s.reports, func(r *Report) bool {
-		return r.id == id && now.Before(r.created.Add(reportLifetime))
+func (r *Request) report(id string) *Report {
+	return find(r.reports, func(report *Report) bool {
+		return report.id == id && r.now.Before(report.created.Add(reportLifetime))
 	})
 }
 
-// columns are those of the CSV of a report, whose form is not shown. A line is an order.
-var columns = strings.Split("orderId,bookingId,createdAt,departureUtc,route,seat,firstName,lastName,email,"+
-	"price,refundAmount,currency,status,paymentStatus,source,partner", ",")
-
-// ordersFile writes the company's orders of the range, both ends included, sorted by what the range is of.
-func (s *Server) ordersFile(report *Report) []byte {
-	column := map[string]string{"CreatedAt": "createdAt", "DepartureDate": "departureUtc"}[report.orderBy]
-	orders := []row{}
-	for _, ticket := range s.tickets {
-		order := ticket.ofCompany(s.user.company, report.created)
-		if order != nil && utc(report.start) <= order[column] && order[column] <= utc(report.end) {
-			orders = append(orders, order)
+// ordersFile writes the company's orders of the range, both ends included, sorted by what the range is of. A
+// line is a ride. Which columns there are the interface does not show.
+func (r *Request) ordersFile(report *Report) []byte {
+	lines := [][]string{}
+	for _, t := range r.tickets {
+		for _, ride := range t.rides {
+			at := map[string]time.Time{"CreatedAt": t.created, "DepartureDate": ride.departure()}[report.orderBy]
+			isOwn := ride.trip().company()["agency_id"] == r.user.company["agency_id"]
+			if isOwn && !at.Before(report.start) && !at.After(report.end) {
+				lines = append(lines, []string{utc(at), t.id, t.Booking.id, ride.trip().routeName(""),
+					fmt.Sprint(ride.seat), t.passenger.FirstName, t.passenger.LastName, t.currency,
+					fmt.Sprint(money(ride.price)), fmt.Sprint(money(ride.refund)), statuses[r.phase(t)]})
+			}
 		}
 	}
-	slices.SortFunc(orders, func(a, b row) int { return strings.Compare(a[column], b[column]) })
-	file := bytes.Buffer{}
-	writer := csv.NewWriter(&file)
-	writer.Write(columns)
-	for _, order := range orders {
-		writer.Write(order.cells(columns...))
-	}
-	writer.Flush()
+	slices.SortFunc(lines, slices.Compare)
+	file := bytes.NewBufferString(report.orderBy +
+		",orderId,bookingId,route,seat,firstName,lastName,currency,price,refundAmount,status\n")
+	csv.NewWriter(file).WriteAll(lines)
 	return file.Bytes()
 }
 
-// ofCompany is what a company sees of a ticket, of its own rides alone, or nil.
-func (t *Ticket) ofCompany(company row, now time.Time) row {
-	own := where(t.rides, func(ride Ride) bool {
-		return ride.trip().company()["agency_id"] == company["agency_id"]
-	})
-	if own == nil {
-		return nil
-	}
-	seats, price, refund := []string{}, 0, 0
-	for _, ride := range own {
-		seats = append(seats, strconv.Itoa(ride.seat))
-		price, refund = price+ride.price, refund+ride.refund
-	}
-	return row{
-		"orderId": t.id, "bookingId": t.Booking.id, "createdAt": utc(t.created),
-		"departureUtc": utc(own[0].departure()), "route": own[0].trip().routeName(""),
-		"seat": strings.Join(seats, " "), "firstName": defused(t.passenger.FirstName),
-		"lastName": defused(t.passenger.LastName), "email": defused(t.passenger.Email),
-		"price": fmt.Sprintf("%.2f", money(price)), "refundAmount": fmt.Sprintf("%.2f", money(refund)),
-		"currency": t.currency, "status": statuses[t.phaseAt(now)], "paymentStatus": string(t.payment),
-		"source": own[0].source(), "partner": t.partner.name,
-	}
-}
-
-// defused keeps a spreadsheet from running a text as a formula.
-func defused(text string) string {
-	if strings.HasPrefix(text, "=") || strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") || strings.HasPrefix(text, "@") {
-		return "'" + text
-	}
-	return text
-}
-
-// setGeolocation is PATCH /v2/geolocation/fms-objects/{fmsObjectId}, of a bus of the session's company.
-func (s *Server) setGeolocation(r *Request) answer {
-	bus := feed.fmsObjects[r.PathValue("id")]
-	refuseIf(bus == nil || bus["agency_id"] != s.user.company["agency_id"], notFound)
-	var body struct{ IsGeolocation *bool }
+func setGeolocation(r *Request) answer {
+	bus, body := feed.fmsObjects[r.PathValue("id")], struct{ IsGeolocation *bool }{}
+	refuseIf(bus == nil || bus["agency_id"] != r.user.company["agency_id"], notFound)
 	r.body(&body)
 	r.want(body.IsGeolocation != nil, "isGeolocation", "is required")
 	r.check()
-	bus["is_geolocation"] = strconv.FormatBool(*body.IsGeolocation)
-	return ok(200, object{"fmsObject": object{"id": bus["fms_object_id"], "busId": bus["bus_id"],
-		"isGeolocation": *body.IsGeolocation}})
+	bus["is_geolocation"] = fmt.Sprint(*body.IsGeolocation)
+	view := object{"id": bus["fms_object_id"], "busId": bus["bus_id"], "isGeolocation": *body.IsGeolocation}
+	return ok(object{"fmsObject": view})
 }

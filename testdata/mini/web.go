@@ -24,7 +24,7 @@ type answer struct {
 }
 
 // ok wraps a result (General conventions, 1).
-func ok(status int, data object) answer { return answer{status, object{"data": data}} }
+func ok(data any) answer { return answer{200, object{"data": data}} }
 
 // A complaint is an error of the envelope (Errors).
 type complaint struct {
@@ -51,30 +51,38 @@ func conflict(reason string, details object) answer {
 	return failure(409, complaint{"What is asked for cannot be done", "CONFLICT", details})
 }
 
-// refuseIf ends a request at once, from wherever it is called: serve catches it.
+// refuseIf ends a request at once, from wherever it is called.
 func refuseIf(bad bool, refusal answer) {
 	if bad {
 		panic(refusal)
 	}
 }
 
-// A Request is one request, with what has been found out about it.
+// A Request is one request, with all that is needed to answer it.
 type Request struct {
 	*http.Request
+	*Server
 	header     http.Header // of the answer
 	now        time.Time   // all of a request happens at one instant
-	partner    *Partner
+	partner    *Partner    // who asks, if it is one
 	complaints []complaint
+}
+
+// A route is there from its stage on. Before all else its guard refuses those who may not call it.
+type route struct {
+	stage   int
+	pattern string // method and path
+	guard   func(*Request)
+	handle  func(*Request) answer
 }
 
 // anybody is the guard of routes that need no credentials (Authentication, 5).
 func anybody(*Request) {}
 
-// handler serves the routes of a stage and those before it. All else is not found.
+// handler serves the routes of a stage and those before it.
 func (s *Server) handler(stage int) http.Handler {
 	mux := http.NewServeMux()
-	nothing := route{0, "/", anybody, func(*Request) answer { return notFound }}
-	for _, route := range append(s.routes(), nothing) {
+	for _, route := range routes {
 		if route.stage <= stage {
 			mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
 		}
@@ -83,23 +91,23 @@ func (s *Server) handler(stage int) http.Handler {
 }
 
 // serve answers one request, while no other one is answered.
-func (s *Server) serve(w http.ResponseWriter, plain *http.Request, route route) {
+func (s *Server) serve(w http.ResponseWriter, request *http.Request, route route) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	r := &Request{Request: plain, header: w.Header(), now: s.clock.now()}
+	r := &Request{Request: request, Server: s, header: w.Header(), now: s.clock.now()}
 	r.header.Set("Date", r.now.Format(http.TimeFormat))
 	r.header.Set("Content-Type", "application/json")
-	given := r.answerOf(route)
+	given := r.answerTo(route)
 	w.WriteHeader(given.status)
 	if file, isFile := given.body.([]byte); isFile {
 		w.Write(file)
-	} else {
-		json.NewEncoder(w).Encode(given.body)
+		return
 	}
+	json.NewEncoder(w).Encode(given.body)
 }
 
-// answerOf catches what refuseIf has thrown. Any other panic is an unexpected error.
-func (r *Request) answerOf(route route) (given answer) {
+// answerTo catches what refuseIf has thrown. Any other panic is an unexpected error.
+func (r *Request) answerTo(route route) (given answer) {
 	given = internal
 	defer func() {
 		if refusal, isRefusal := recover().(answer); isRefusal {
@@ -132,7 +140,7 @@ func (r *Request) number(name string, unlessGiven, least, most int) int {
 		return unlessGiven
 	}
 	number, err := strconv.Atoi(text)
-	r.want(err == nil && least <= number && number <= most, name, "is no whole number, too small or too large")
+	r.want(err == nil && least <= number && number <= most, name, "is no number, too small or too large")
 	return number
 }
 
@@ -154,7 +162,7 @@ func (r *Request) choice(name string, choices ...string) string {
 	return text
 }
 
-// body reads the JSON object of a request, strictly: there is no undeclared field, and nothing behind its end.
+// body reads the JSON object of a request: it has no undeclared field, and nothing stands behind its end.
 func (r *Request) body(into any) {
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
@@ -168,7 +176,7 @@ func (r *Request) body(into any) {
 func listed[T any](r *Request, name string, list []T, view func(T) object) answer {
 	take, skip := r.number("take", 50, 1, 50), r.skip()
 	r.check()
-	return ok(200, object{name: views(page(list, skip, take), view), "total": len(list)})
+	return ok(object{name: views(page(list, skip, take), view), "total": len(list)})
 }
 
 // page cuts a list into pages.
@@ -203,7 +211,6 @@ func find[T any](list []T, isWanted func(T) bool) T {
 	return part[0]
 }
 
-// orNull shows a text that there is not as null.
 func orNull(text string) any {
 	if text == "" {
 		return nil
