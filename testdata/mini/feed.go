@@ -18,19 +18,21 @@ type row map[string]string
 
 // feed is the timetable, by the ids of things.
 var feed struct {
-	cities, citySlugs, stops, companies, routes map[string]row
-	buses, fmsObjects                           map[string]row
-	services, exceptions, transfers             map[string]row
-	trips                                       map[string]*Trip
-	fares                                       map[string]int // by route, zones and currency
-	discounts, refundRules                      []row
-	firstCompany                                row
+	cities, citySlugs, stops, companies, routes, buses map[string]row
+	fmsObjects, services, exceptions, transfers        map[string]row
+	trips                                              map[string]*Trip
+	rides                                              map[string][]Leg // by cities, without dates
+	fares                                              map[string]int   // by route, zones and currency
+	refundRules                                        map[string][]row // by route or company
+	discounts                                          []row
+	firstCompany                                       row
 }
 
 // A Trip is what a bus does on each day on which it runs.
 type Trip struct {
 	row
-	calls []Call
+	route, company, bus row
+	calls               []Call
 }
 
 // A Call is a trip's stay at a stop. Its times count from the start of the service day.
@@ -40,10 +42,9 @@ type Call struct {
 	arrive, depart time.Duration
 }
 
-// dateForm is how the feed writes days.
-const dateForm = "20060102"
+const dateForm = "20060102" // is how the feed writes days
 
-// readFeed reads the files of GTFS, and those that begin with waybill_, which have what GTFS has no place for.
+// readFeed reads the files of GTFS, and others for what GTFS has no place for.
 func readFeed(dir string) {
 	companies, cities, buses := rows(dir, "agency.txt"), rows(dir, "areas.txt"), rows(dir, "waybill_buses.txt")
 	feed.companies, feed.firstCompany = by(companies, "agency_id"), companies[0]
@@ -55,7 +56,11 @@ func readFeed(dir string) {
 	feed.exceptions = by(rows(dir, "calendar_dates.txt"), "service_id", "date")
 	feed.transfers = by(rows(dir, "transfers.txt"), "from_stop_id", "to_stop_id")
 	feed.discounts = sorted(rows(dir, "waybill_discounts.txt"), "amount", -1)
-	feed.refundRules = sorted(rows(dir, "waybill_refund_rules.txt"), "hours", -1)
+	feed.refundRules = map[string][]row{}
+	for _, r := range sorted(rows(dir, "waybill_refund_rules.txt"), "hours", -1) {
+		of := cmp.Or(r["route_id"], r["agency_id"])
+		feed.refundRules[of] = append(feed.refundRules[of], r)
+	}
 	for _, r := range rows(dir, "stop_areas.txt") {
 		feed.stops[r["stop_id"]]["city"] = r["area_id"]
 	}
@@ -73,22 +78,31 @@ func readFeed(dir string) {
 	readTrips(dir)
 }
 
-// readTrips reads trips and where they call. A call without times is halfway between those around it.
+// readTrips reads trips, where they call, and which rides there are. A call without times is halfway between
+// those around it.
 func readTrips(dir string) {
 	feed.trips = map[string]*Trip{}
 	for id, r := range by(rows(dir, "trips.txt"), "trip_id") {
-		feed.trips[id] = &Trip{row: r}
+		route := feed.routes[r["route_id"]]
+		feed.trips[id] = &Trip{r, route, feed.companies[route["agency_id"]], feed.buses[r["waybill_bus_id"]], nil}
 	}
 	for _, r := range sorted(rows(dir, "stop_times.txt"), "stop_sequence", 1) {
 		trip := feed.trips[r["trip_id"]]
 		arrive, depart := sinceStart(r["arrival_time"]), sinceStart(r["departure_time"])
 		trip.calls = append(trip.calls, Call{r, feed.stops[r["stop_id"]], arrive, depart})
 	}
-	for _, trip := range feed.trips {
+	feed.rides = map[string][]Leg{}
+	for id, trip := range feed.trips {
 		for i, call := range trip.calls {
 			if call.row["arrival_time"] == "" {
 				middle := (trip.calls[i-1].depart + trip.calls[i+1].arrive) / 2
 				trip.calls[i].arrive, trip.calls[i].depart = middle, middle
+			}
+			for k, next := range trip.calls[i+1:] {
+				if call.row["pickup_type"] != "1" && next.row["drop_off_type"] != "1" {
+					cities := call.stop["city"] + " " + next.stop["city"]
+					feed.rides[cities] = append(feed.rides[cities], Leg{Run{id, ""}, i, i + 1 + k})
+				}
 			}
 		}
 	}
@@ -114,15 +128,14 @@ func rows(dir, name string) (rows []row) {
 	return rows
 }
 
-func (r row) cells(columns ...string) (cells []string) {
+// key is some cells of a row, with spaces between.
+func (r row) key(columns ...string) string {
+	cells := []string{}
 	for _, column := range columns {
 		cells = append(cells, r[column])
 	}
-	return cells
+	return strings.Join(cells, " ")
 }
-
-// key is some cells of a row, with spaces between.
-func (r row) key(columns ...string) string { return strings.Join(r.cells(columns...), " ") }
 
 // by makes rows known by their keys.
 func by(rows []row, columns ...string) map[string]row {

@@ -30,16 +30,13 @@ type Leg struct {
 // A Journey has one leg, or two with a change.
 type Journey []Leg
 
-func (t *Trip) route() row             { return feed.routes[t.row["route_id"]] }
-func (t *Trip) company() row           { return feed.companies[t.route()["agency_id"]] }
-func (t *Trip) bus() row               { return feed.buses[t.row["waybill_bus_id"]] }
-func (t *Trip) seats() int             { return cmp.Or(int(t.bus().number("seats")), seatsUnlessGiven) }
+func (t *Trip) seats() int             { return cmp.Or(int(t.bus.number("seats")), seatsUnlessGiven) }
 func (r Run) trip() *Trip              { return feed.trips[r.Trip] }
 func (l Leg) boarding() Call           { return l.trip().calls[l.From] }
 func (l Leg) alighting() Call          { return l.trip().calls[l.To] }
 func (l Leg) departure() time.Time     { return l.start().Add(l.boarding().depart) }
 func (l Leg) arrival() time.Time       { return l.start().Add(l.alighting().arrive) }
-func (l Leg) source() string           { return cmp.Or(l.trip().company()["waybill_source"], ownSource) }
+func (l Leg) source() string           { return cmp.Or(l.trip().company["waybill_source"], ownSource) }
 func (l Leg) id() string               { return fmt.Sprint(l.Trip, ".", l.Date, ".", l.From, ".", l.To) }
 func (c Call) city() row               { return feed.cities[c.stop["city"]] }
 func (c Call) zone() *time.Location    { return zone(c.city()["waybill_timezone"]) }
@@ -50,7 +47,7 @@ func (j Journey) arrival() time.Time   { return j.last().arrival() }
 // start is the instant that the times of a run count from: noon minus 12 hours, which is not midnight on
 // the day on which the clocks change.
 func (r Run) start() time.Time {
-	day, _ := time.ParseInLocation(dateForm, r.Date, zone(r.trip().company()["agency_timezone"]))
+	day, _ := time.ParseInLocation(dateForm, r.Date, zone(r.trip().company["agency_timezone"]))
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, day.Location()).Add(-12 * time.Hour)
 }
 
@@ -67,20 +64,16 @@ func (t *Trip) runs(day time.Time) bool {
 // routeName is the long or else the short name of a trip's route, or else the trip's ends (Route: name).
 func (t *Trip) routeName(language string) string {
 	first, last := t.calls[0].city(), t.calls[len(t.calls)-1].city()
-	return cmp.Or(t.route().in(language, "route_long_name"), t.route()["route_short_name"],
+	return cmp.Or(t.route.in(language, "route_long_name"), t.route["route_short_name"],
 		first.in(language, "area_name")+" – "+last.in(language, "area_name"))
 }
 
 // refundRules are those of the route, or else those of its company, the one with the most hours first.
 func (l Leg) refundRules() []row {
-	trip := l.trip()
-	rules := where(feed.refundRules, func(r row) bool { return r["route_id"] == trip.row["route_id"] })
-	if rules != nil {
-		return rules
+	if own := feed.refundRules[l.trip().row["route_id"]]; own != nil {
+		return own
 	}
-	return where(feed.refundRules, func(r row) bool {
-		return r["route_id"] == "" && r["agency_id"] == trip.company()["agency_id"]
-	})
+	return feed.refundRules[l.trip().company["agency_id"]]
 }
 
 func (j Journey) refundRules() (rules []row) {
@@ -101,15 +94,11 @@ func (l Leg) discount() row {
 	return nil
 }
 
-// Money is whole hundredths, and so are per cents. Only here are they read, rounded and shown.
+// Money is whole hundredths, as are per cents. Only here are they read, shown (Price) and rounded, half up.
 
 func (r row) hundredths(column string) int { return int(math.Round(r.number(column) * 100)) }
-
-// money shows an amount as a number (Price).
-func money(amount int) float64 { return float64(amount) / 100 }
-
-// share is a part of an amount, rounded half up to the hundredth.
-func share(amount, percent int) int { return (amount*percent + 50_00) / 100_00 }
+func money(amount int) float64             { return float64(amount) / 100 }
+func share(amount, percent int) int        { return (amount*percent + 50_00) / 100_00 }
 
 // price is what a ride costs, its discount taken off, or 0 where it is not sold in a currency.
 func (l Leg) price(currency string) int {
@@ -129,36 +118,22 @@ func (j Journey) price(currency string) (total int) {
 	return total
 }
 
-// legs are the rides from a city to another that leave at start or later, and before end.
+// legs are the rides from a city to another that leave at start or later, and before end. Their service days
+// may have begun days before.
 func legs(from, to string, start, end time.Time) (legs []Leg) {
-	for id, trip := range feed.trips {
-		for i, boarding := range trip.calls {
-			if boarding.stop["city"] != from || boarding.row["pickup_type"] == "1" {
-				continue
-			}
-			for k, alighting := range trip.calls {
-				if k > i && alighting.stop["city"] == to && alighting.row["drop_off_type"] != "1" {
-					legs = append(legs, onDays(id, i, k, start, end)...)
-				}
+	for _, ride := range feed.rides[from+" "+to] {
+		day := start.AddDate(0, 0, -longestJourney)
+		for ; day.Before(end.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) {
+			ride.Date = day.Format(dateForm)
+			if ride.trip().runs(day) && !ride.departure().Before(start) && ride.departure().Before(end) {
+				legs = append(legs, ride)
 			}
 		}
 	}
 	return legs
 }
 
-// onDays are the legs of a trip that leave in some time. Their service days may have begun days before.
-func onDays(trip string, from, to int, start, end time.Time) (legs []Leg) {
-	day := start.AddDate(0, 0, -longestJourney)
-	for ; day.Before(end.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) {
-		leg := Leg{Run{trip, day.Format(dateForm)}, from, to}
-		if leg.trip().runs(day) && !leg.departure().Before(start) && leg.departure().Before(end) {
-			legs = append(legs, leg)
-		}
-	}
-	return legs
-}
-
-// allJourneys are all legs from a city to another that leave in that time, and all pairs of legs with a change.
+// allJourneys are the legs from a city to another that leave in that time, and pairs of legs with a change.
 func allJourneys(from, to string, start, end time.Time) (journeys []Journey) {
 	for _, leg := range legs(from, to, start, end) {
 		journeys = append(journeys, Journey{leg})

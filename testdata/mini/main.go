@@ -119,8 +119,7 @@ func (s *Server) openAccounts() {
 			fms = id
 		}
 	}
-	until := s.opened.AddDate(10, 0, 0).Unix()
-	idToken := s.sign(IDToken{issuer, audience, s.user.email, until})
+	idToken := s.sign(Token{"user", s.user.email, nil, s.opened.AddDate(10, 0, 0)})
 	fmt.Printf("EMAIL=%s\nPASSWORD=%s\nCOMPANY=%s\n", s.user.email, password, company["agency_id"])
 	fmt.Printf("FMS=%s\nID_TOKEN=%s\n", fms, idToken)
 }

@@ -57,13 +57,10 @@ func showStop(r *Request) answer {
 func placeView(stop row) object {
 	return object{
 		"id": stop["stop_id"], "place": stop["stop_name"], "city": cityView(feed.cities[stop["city"]]),
-		"latitude": stop.number("stop_lat"), "longitude": stop.number("stop_lon"),
-	}
+		"latitude": stop.number("stop_lat"), "longitude": stop.number("stop_lon")}
 }
 
 func cityView(city row) object {
-	return object{
-		"id": city["area_id"], "name": city["area_name"], "slug": city["waybill_slug"],
-		"country": city["waybill_country"], "timeZone": city["waybill_timezone"],
-	}
+	return object{"id": city["area_id"], "name": city["area_name"], "slug": city["waybill_slug"],
+		"country": city["waybill_country"], "timeZone": city["waybill_timezone"]}
 }

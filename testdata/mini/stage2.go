@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -69,12 +70,11 @@ func showSchedule(r *Request) answer {
 // departureView is a Departure, in the currency and the language that are asked for.
 func (r *Request) departureView(j Journey) object {
 	currency, language := r.choice("currency", currencies...), r.choice("language", languages...)
-	company, amount := j[0].trip().company(), any(nil)
+	company, amount := j[0].trip().company, any(nil)
 	if price := j.price(currency); price > 0 {
 		amount = money(price)
 	}
-	return object{
-		"id": r.sign(Offer{"", r.now.Add(offerLifetime), j}),
+	return object{"id": r.sign(Token{"offer", "", j, r.now.Add(offerLifetime)}),
 		"company": object{
 			"id": company["agency_id"], "name": company["agency_name"],
 			"slug": orNull(company["waybill_slug"]), "logoUrl": orNull(company["waybill_logo_url"]),
@@ -84,37 +84,35 @@ func (r *Request) departureView(j Journey) object {
 		"travelTimeMinutes": j.arrival().Sub(j.departure()) / time.Minute,
 		"routeName":         j[0].trip().routeName(language),
 		"price":             object{"amount": amount, "currency": currency},
-		"seatsLeft":         r.seatsLeft(j),
-	}
+		"seatsLeft":         r.seatsLeft(j)}
 }
 
-// An Offer is what a token holds: a journey, for one partner or for anybody, until an instant.
-type Offer struct {
-	Partner string
-	Expires time.Time
-	Journey Journey
+// A Token is what the server has said, and will hold to until it expires. To whoever shows it again it must
+// be of the kind that is asked for: an offer, an ID token, or the link of a report.
+type Token struct {
+	Kind, For string // a partner, or anybody where it is "", a user's e-mail, a report
+	Journey   Journey
+	Expires   time.Time
 }
 
-// sign makes a signed token of something, a JWT: what is promised need not be remembered.
-func (s *Server) sign(claims any) string {
-	content, _ := json.Marshal(claims)
-	return s.seal(encoded([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + encoded(content))
+// sign makes a text of a token that nobody else can make: what is promised need not be remembered.
+func (s *Server) sign(token Token) string {
+	content, _ := json.Marshal(token)
+	return s.seal(base64.RawURLEncoding.EncodeToString(content))
 }
 
-func (s *Server) seal(text string) string {
+func (s *Server) seal(content string) string {
 	seal := hmac.New(sha256.New, s.key)
-	io.WriteString(seal, text)
-	return text + "." + encoded(seal.Sum(nil))
+	io.WriteString(seal, content)
+	return fmt.Sprintf("%s.%x", content, seal.Sum(nil))
 }
 
-func encoded(text []byte) string { return base64.RawURLEncoding.EncodeToString(text) }
-
-// isSigned reads what a token holds, if it is as we have signed it.
-func (s *Server) isSigned(token string, claims any) bool {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 || !hmac.Equal([]byte(token), []byte(s.seal(parts[0]+"."+parts[1]))) {
-		return false
+// read is the token of a text. Its kind is "" where it is none, and it may have expired.
+func (s *Server) read(text string) (token Token) {
+	content, _, _ := strings.Cut(text, ".")
+	if hmac.Equal([]byte(text), []byte(s.seal(content))) {
+		claims, _ := base64.RawURLEncoding.DecodeString(content)
+		json.Unmarshal(claims, &token)
 	}
-	content, _ := base64.RawURLEncoding.DecodeString(parts[1])
-	return json.Unmarshal(content, claims) == nil
+	return token
 }

@@ -30,12 +30,10 @@ func (r *Request) offerView(j Journey) object {
 		}
 	}
 	expires := r.now.Add(offerLifetime)
-	return object{
-		"id": r.sign(Offer{r.partner.name, expires, j}), "source": j[0].source(),
+	return object{"id": r.sign(Token{"offer", r.partner.name, j, expires}), "source": j[0].source(),
 		"seatsLeft": r.seatsLeft(j), "arrivalDate": utc(j.arrival()), "expiresAt": utc(expires),
 		"prices": prices, "slices": views(j, offeredView),
-		"refundRules": views(j.refundRules(), ruleView), "discounts": discountViews(j),
-	}
+		"refundRules": views(j.refundRules(), ruleView), "discounts": discountViews(j)}
 }
 
 func priceView(id string, amount int, currency string) object {
@@ -75,7 +73,7 @@ func offeredView(l Leg) object {
 
 // sliceView is a Slice without its seat: Bus, Route and Company (inside route) are in it.
 func sliceView(l Leg, id string) object {
-	trip, bus, route, company := l.trip(), l.trip().bus(), l.trip().route(), l.trip().company()
+	trip, bus, route, company := l.trip(), l.trip().bus, l.trip().route, l.trip().company
 	images, services, stops := []object{}, []object{}, []object{}
 	for i, url := range strings.Fields(bus["image_urls"]) {
 		id := fmt.Sprintf("%s.image%d", bus["bus_id"], i+1)
@@ -88,8 +86,7 @@ func sliceView(l Leg, id string) object {
 	for i := l.From; i <= l.To; i++ {
 		stops = append(stops, stopView(l, i))
 	}
-	return object{
-		"id": id, "duration": l.arrival().Sub(l.departure()) / time.Minute, "stops": stops,
+	return object{"id": id, "duration": l.arrival().Sub(l.departure()) / time.Minute, "stops": stops,
 		"departureDate": utc(l.departure()), "arrivalDate": utc(l.arrival()),
 		"carriage": object{
 			"id": trip.row["trip_id"], "name": cmp.Or(trip.row["trip_short_name"], trip.row["trip_headsign"]),
@@ -110,8 +107,7 @@ func sliceView(l Leg, id string) object {
 				"ceo": company["waybill_ceo"], "partnerCompany": orNull(company["waybill_partner_company"]),
 				"socials": strings.Fields(company["waybill_socials"]),
 			},
-		},
-	}
+		}}
 }
 
 // stopView is a Stop (in bookings). Where one boards there is no arrival, and where one alights no departure.

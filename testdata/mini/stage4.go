@@ -88,9 +88,9 @@ func (r *Request) sell(order Order) *Booking {
 
 // checkOrder refuses what cannot be sold, or tells for which journey it is.
 func (r *Request) checkOrder(order Order) Journey {
-	offer, group := Offer{}, len(order.Passengers)
-	isOffer := r.isSigned(order.OfferID, &offer) && offer.Journey != nil
-	r.want(isOffer && (offer.Partner == "" || offer.Partner == r.partner.name), "offerId", "is no offer")
+	offer, group := r.read(order.OfferID), len(order.Passengers)
+	isOffer := offer.Kind == "offer"
+	r.want(isOffer && (offer.For == "" || offer.For == r.partner.name), "offerId", "is no offer")
 	if isOffer && !r.now.Before(offer.Expires) {
 		r.complaints = append(r.complaints, complaint{"Offer expired", "OFFER_EXPIRED", nil})
 	}
@@ -136,8 +136,8 @@ func (r *Request) seatsLeft(j Journey) int {
 
 func listBookings(r *Request) answer {
 	date := r.day("departureDate", false)
-	own := where(r.bookings, func(b *Booking) bool { return b.partner == r.partner && isOn(date, b.departure()) })
-	return listed(r, "bookings", own, r.bookingView)
+	isOwn := func(b *Booking) bool { return b.partner == r.partner && isOn(date, b.departure()) }
+	return listed(r, "bookings", where(r.bookings, isOwn), r.bookingView)
 }
 
 // isOn tells whether an instant is on a day in UTC, or there is no day.
@@ -179,12 +179,10 @@ func (r *Request) bookingView(b *Booking) object {
 	if slices.ContainsFunc(b.tickets, func(t *Ticket) bool { return r.phase(t) == Unpaid }) {
 		requiredBy = utc(b.created.Add(paymentWindow))
 	}
-	return object{
-		"id": b.id, "createdAt": utc(b.created), "updatedAt": utc(b.updated), "status": r.status(b),
+	return object{"id": b.id, "createdAt": utc(b.created), "updatedAt": utc(b.updated), "status": r.status(b),
 		"departureDate": departure, "onboardingDateTime": departure,
 		"bookingRequiredBy": requiredBy, "paymentRequiredBy": requiredBy,
-		"tickets": views(b.tickets, r.ticketView),
-	}
+		"tickets": views(b.tickets, r.ticketView)}
 }
 
 // status follows from the tickets and the departure (Booking status).
@@ -222,14 +220,12 @@ func (r *Request) ticketView(t *Ticket) object {
 	if t.phase == Refund {
 		refund = money(back)
 	}
-	return object{
-		"id": t.id, "bookingId": t.Booking.id, "note": nil, "source": t.journey[0].source(),
+	return object{"id": t.id, "bookingId": t.Booking.id, "note": nil, "source": t.journey[0].source(),
 		"status": statuses[r.phase(t)], "paymentStatus": t.payment, "refundAmount": refund,
 		"departureDate": local(t.departure(), t.journey[0].boarding().zone()),
 		"price":         priceView(t.id+".price", paid, t.currency), "discount": discount, "slices": legs,
 		"passenger": object{
 			"id": t.id + ".passenger", "firstName": t.passenger.FirstName, "lastName": t.passenger.LastName,
 			"email": t.passenger.Email, "phones": phones,
-		},
-	}
+		}}
 }

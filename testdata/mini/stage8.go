@@ -16,12 +16,11 @@ import (
 // Stage 8: users of a company sign in, order reports, and turn the geolocation of buses on and off.
 
 const (
-	issuer, audience = "urn:waybill:development", "waybill" // of ID tokens
-	accessLifetime   = 15 * time.Minute
-	sessionLifetime  = 30 * 24 * time.Hour
-	reportLifetime   = 7 * 24 * time.Hour
-	linkLifetime     = 10 * time.Minute
-	longestReport    = 366 * 24 * time.Hour // Limits: report date range
+	accessLifetime  = 15 * time.Minute
+	sessionLifetime = 30 * 24 * time.Hour
+	reportLifetime  = 7 * 24 * time.Hour
+	linkLifetime    = 10 * time.Minute
+	longestReport   = 366 * 24 * time.Hour // Limits: report date range
 )
 
 // A User signs in for a company. Of the password only a hash is kept.
@@ -34,12 +33,6 @@ type User struct {
 func hashPassword(password, salt string) []byte {
 	hash, _ := pbkdf2.Key(sha256.New, password, []byte(salt), 1000, sha256.Size)
 	return hash
-}
-
-// An IDToken is what an identity provider says of a user. Here the server is its own provider.
-type IDToken struct {
-	Iss, Aud, Email string
-	Exp             int64
 }
 
 func preLogin(r *Request) answer {
@@ -64,15 +57,16 @@ func (u *User) view() object {
 	return object{"user": user, "availableAccesses": []object{access}}
 }
 
-// login opens a session for an ID token that is signed, made out to us, and good now. The session's tokens
-// are cookies that no script sees (Authentication, 4).
+// login opens a session for a good ID token: here the server is the identity provider, too. The session's own
+// tokens are cookies that no script sees (Authentication, 4).
 func login(r *Request) answer {
-	body, token, company := struct{ IDToken, CompanyID *string }{}, IDToken{}, r.user.company["agency_id"]
+	body, company := struct{ IDToken, CompanyID *string }{}, r.user.company["agency_id"]
 	r.body(&body)
 	r.want(body.IDToken != nil, "idToken", "is required")
 	r.check()
-	isOurs := r.isSigned(*body.IDToken, &token) && token.Iss == issuer && token.Aud == audience
-	refuseIf(!isOurs || token.Exp <= r.now.Unix() || token.Email != r.user.email, unauthorized)
+	token := r.read(*body.IDToken)
+	isGood := token.Kind == "user" && token.For == r.user.email && r.now.Before(token.Expires)
+	refuseIf(!isGood, unauthorized)
 	refuseIf(body.CompanyID != nil && *body.CompanyID != company, forbidden)
 	access := rand.Text()
 	r.sessions[access] = r.now
@@ -124,31 +118,22 @@ func orderReport(r *Request) answer {
 func listReports(r *Request) answer { return listed(r, "reports", r.reports, reportView) }
 
 func reportView(report *Report) object {
-	return object{
-		"id": report.id, "status": "Completed", "orderBy": report.orderBy,
+	return object{"id": report.id, "status": "Completed", "orderBy": report.orderBy,
 		"startDate": utc(report.start), "endDate": utc(report.end), "createdAt": utc(report.created),
-		"expiresAt": utc(report.created.Add(reportLifetime)), "downloadedAt": report.downloaded,
-	}
-}
-
-// A Link is what the URL of a file holds: a report, until an instant.
-type Link struct {
-	Report  string
-	Expires time.Time
+		"expiresAt": utc(report.created.Add(reportLifetime)), "downloadedAt": report.downloaded}
 }
 
 func linkReport(r *Request) answer {
-	link := Link{r.report(r.PathValue("id")).id, r.now.Add(linkLifetime)}
+	link := Token{"report", r.report(r.PathValue("id")).id, nil, r.now.Add(linkLifetime)}
 	url := "http://" + r.Host + "/v2/reports/files/" + r.sign(link)
 	return ok(object{"url": url, "expiresAt": utc(link.Expires)})
 }
 
 // downloadReport is where the URL leads: whoever has it needs no session.
 func downloadReport(r *Request) answer {
-	link := Link{}
-	isGood := r.isSigned(r.PathValue("token"), &link) && r.now.Before(link.Expires)
-	refuseIf(!isGood, notFound)
-	report := r.report(link.Report)
+	link := r.read(r.PathValue("token"))
+	refuseIf(link.Kind != "report" || !r.now.Before(link.Expires), notFound)
+	report := r.report(link.For)
 	report.downloaded = cmp.Or(report.downloaded, any(utc(r.now)))
 	r.header.Set("Content-Type", "text/csv; charset=utf-8")
 	return answer{200, report.file}
@@ -168,7 +153,7 @@ func (r *Request) ordersFile(report *Report) []byte {
 	for _, t := range r.tickets {
 		for _, ride := range t.rides {
 			at := map[string]time.Time{"CreatedAt": t.created, "DepartureDate": ride.departure()}[report.orderBy]
-			isOwn := ride.trip().company()["agency_id"] == r.user.company["agency_id"]
+			isOwn := ride.trip().company["agency_id"] == r.user.company["agency_id"]
 			if isOwn && !at.Before(report.start) && !at.After(report.end) {
 				lines = append(lines, []string{utc(at), t.id, t.Booking.id, ride.trip().routeName(""),
 					fmt.Sprint(ride.seat), t.passenger.FirstName, t.passenger.LastName, t.currency,

@@ -33,9 +33,7 @@ type complaint struct {
 	Details   object `json:"details,omitempty"`
 }
 
-func failure(status int, complaints ...complaint) answer {
-	return answer{status, object{"errors": complaints}}
-}
+func failure(status int, all ...complaint) answer { return answer{status, object{"errors": all}} }
 
 // The table of Errors, but for 400, whose complaints are collected, and 409.
 var (
