@@ -86,6 +86,8 @@ func sliceView(l Leg, id string) object {
 	for i := l.From; i <= l.To; i++ {
 		stops = append(stops, stopView(l, i))
 	}
+	named := cmp.Or(route["route_long_name"], route["route_short_name"], route["route_id"])
+	slug := strings.NewReplacer(" – ", "-", " ", "-").Replace(strings.ToLower(named))
 	return object{"id": id, "duration": l.arrival().Sub(l.departure()) / time.Minute, "stops": stops,
 		"departureDate": utc(l.departure()), "arrivalDate": utc(l.arrival()),
 		"carriage": object{
@@ -98,7 +100,7 @@ func sliceView(l Leg, id string) object {
 		},
 		"route": object{
 			"id": route["route_id"], "name": trip.routeName(""), "description": route["route_desc"],
-			"slug": cmp.Or(route["waybill_slug"], route["route_id"]), "permissions": []object{},
+			"slug": cmp.Or(route["waybill_slug"], slug), "permissions": []object{},
 			"services": services,
 			"company": object{
 				"id": company["agency_id"], "name": company["agency_name"], "slug": company["waybill_slug"],
