@@ -3,8 +3,6 @@ package main
 
 import (
 	"context"
-	"embed"
-	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -15,18 +13,11 @@ import (
 	"waybill/store/durable/pace"
 )
 
-//go:embed testdata/demo
-var testdata embed.FS
-
 // What the linker writes into the binary of a release, which is built where there is no repository to ask.
 var version, revision string
 
 func main() {
 	ledger.Stamp(version, revision)
-	demo, err := fs.Sub(testdata, "testdata/demo")
-	if err != nil {
-		panic(err)
-	}
 	// Who reads our output may stop reading, as head does: that ends no change half-way.
 	signal.Ignore(syscall.SIGPIPE)
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -41,7 +32,6 @@ func main() {
 		Stdout: os.Stdout,
 		Stderr: os.Stderr,
 		Env:    os.LookupEnv,
-		Demo:   demo,
 		Stop:   ctx.Done(),
 
 		StepBack: pace.StepBack,

@@ -18,7 +18,7 @@ import (
 
 var (
 	crashes = flag.Int("crashes", 0, "states that TestCrashes goes through, at least; "+
-		"0 is 300, at a third of the places, and only some of the bytes and bits in the tests that change each")
+		"0 is 150, at a sixth of the places, and only some of the bytes and bits in the tests that change each")
 	oneState = flag.String("crash", "",
 		"the only state that TestCrashes goes through, by the name that a failure gives it")
 )

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -264,7 +265,8 @@ func TestCloseWaitsForSnapshot(t *testing.T) {
 }
 
 // TestFailedOpenLeavesNothing: whichever call of an Open fails, the lock is free again, no
-// file is open, nothing runs, and the next Open finds what was there.
+// file is open, nothing runs, and the next Open finds what was there. Each call fails on a disk in memory,
+// and the first of each ten on a real one, too.
 func TestFailedOpenLeavesNothing(t *testing.T) {
 	made := t.TempDir()
 	cfg := config(durable.Dir(made))
@@ -275,41 +277,57 @@ func TestFailedOpenLeavesNothing(t *testing.T) {
 	const name = "journal/000000000001.jsonl"
 	all[name] += `{"hash":"torn`
 	for _, kind := range []string{"new", "torn"} {
+		begun := map[string]string{}
+		if kind == "torn" {
+			begun = all
+		}
 		t.Run(kind, func(t *testing.T) {
 			for n, more := 1, true; more; n++ {
-				dir := t.TempDir()
-				if kind == "torn" {
-					writeFiles(t, dir, all)
+				more = failedOpen(t, diskOf(begun), n, kind == "torn")
+				if n%10 == 1 {
+					dir := t.TempDir()
+					writeFiles(t, dir, begun)
+					failedOpen(t, quick(dir), n, kind == "torn")
 				}
-				fsys := quick(dir)
-				calls := 0
-				what := ""
-				fsys.before = func(op, name string) error {
-					if calls++; calls == n && op != "unlock" {
-						what = op + " " + name
-						return errFault
-					}
-					return nil
-				}
-				st, _, err := store.Open(config(fsys))
-				if more = calls >= n; err == nil {
-					st.Close()
-				} else if !errors.Is(err, errFault) {
-					t.Errorf("call %d, %s: %v", n, what, err)
-				}
-				if left := fsys.left(); len(left) > 0 {
-					t.Errorf("call %d, %s: left open: %q", n, what, left)
-				}
-				st, _, err = store.Open(config(quick(dir)))
-				if err != nil {
-					t.Fatalf("call %d, %s: the next Open: %v", n, what, err)
-				}
-				got := look(t, st)
-				if kind == "torn" && (got.total != 3 || len(named(files(t, dir), "torn-")) == 0) {
-					t.Errorf("call %d, %s: %v, %q", n, what, got, named(files(t, dir), "torn-"))
-				}
-				closeStore(t, st)
 			}
 		})
 	}
+}
+
+// failedOpen makes the nth call of an Open fail; it tells whether there was one.
+func failedOpen(t *testing.T, disk durable.FS, n int, torn bool) (more bool) {
+	fsys := &tapFS{FS: disk, quick: true}
+	calls := 0
+	what := ""
+	fsys.before = func(op, name string) error {
+		if calls++; calls == n && op != "unlock" {
+			what = op + " " + name
+			return errFault
+		}
+		return nil
+	}
+	st, _, err := store.Open(config(fsys))
+	if more = calls >= n; err == nil {
+		st.Close()
+	} else if !errors.Is(err, errFault) {
+		t.Errorf("call %d, %s: %v", n, what, err)
+	}
+	if left := fsys.left(); len(left) > 0 {
+		t.Errorf("call %d, %s: left open: %q", n, what, left)
+	}
+	st, _, err = store.Open(config(disk))
+	if err != nil {
+		t.Fatalf("call %d, %s: the next Open: %v", n, what, err)
+	}
+	got := look(t, st)
+	names, err := disk.List(".")
+	if err != nil {
+		t.Error(err)
+	}
+	kept := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "torn-") })
+	if torn && (got.total != 3 || !kept) {
+		t.Errorf("call %d, %s: %v, %q", n, what, got, names)
+	}
+	closeStore(t, st)
+	return more
 }

@@ -38,7 +38,8 @@ func (w within) Seal(name string) error                   { return w.FS.Seal(w.i
 func (w within) Lock(name string) (io.Closer, error)      { return io.NopCloser(nil), nil }
 
 // TestBackupBesideWriters: a backup that is made while 32 clients write has all that was acknowledged before
-// it began, verifies, starts, and is not written into what is there already.
+// it began, verifies, starts, and is not written into what is there already. They write while it is made, and
+// not while it is looked at.
 func TestBackupBesideWriters(t *testing.T) {
 	dir := t.TempDir()
 	to := t.TempDir()
@@ -48,12 +49,15 @@ func TestBackupBesideWriters(t *testing.T) {
 	var stop atomic.Bool
 	var acknowledged atomic.Int64
 	var wg sync.WaitGroup
+	var pause sync.RWMutex
 	for range 32 {
 		wg.Go(func() {
 			for !stop.Load() {
+				pause.RLock()
 				_, err := st.Update(func(*sum, time.Time) ([]add, error) {
 					return []add{{N: 1, Name: "Mo"}}, nil
 				}, nil)
+				pause.RUnlock()
 				if err != nil {
 					t.Error(err)
 					return
@@ -71,6 +75,7 @@ func TestBackupBesideWriters(t *testing.T) {
 		if err := copies.Backup(durable.Dir(dir), out, true); err != nil {
 			t.Fatal(err)
 		}
+		pause.Lock()
 		rep, end, err := check(config(out), false)
 		if err != nil || end.total < before || rep.Torn != nil {
 			t.Errorf("backup %d has %d of %d acknowledged: %+v, %v", k, end.total, before, rep, err)
@@ -81,6 +86,7 @@ func TestBackupBesideWriters(t *testing.T) {
 		if err := copies.Backup(durable.Dir(dir), out, true); err == nil {
 			t.Error("a backup was written into a directory that is not empty")
 		}
+		pause.Unlock()
 	}
 	stop.Store(true)
 	wg.Wait()

@@ -48,8 +48,8 @@ func TestJournalFaults(t *testing.T) {
 
 // journalFault makes the nth call of op on the journal fail; it tells whether there was one.
 func journalFault(t *testing.T, op string, with error, n int) (hit bool) {
-	dir := t.TempDir()
-	fsys := quick(dir)
+	disk := newDisk()
+	fsys := &tapFS{FS: disk}
 	calls := 0
 	var armed atomic.Bool
 	fsys.before = func(o, name string) error {
@@ -98,7 +98,7 @@ func journalFault(t *testing.T, op string, with error, n int) (hit bool) {
 	if left := fsys.left(); len(left) > 0 {
 		t.Errorf("call %d: left open: %q", n, left)
 	}
-	cfg = config(quick(dir))
+	cfg = config(disk)
 	st = open(t, cfg)
 	got := look(t, st)
 	if got.total < acknowledged || got.total > attempted || hit && got.total > acknowledged+1 {

@@ -15,7 +15,7 @@ import (
 )
 
 // Decision worlds.forks: a fork beside writers has a state that the parent had, in a history of its own name,
-// in which no note of the parent's fits.
+// in which no note of the parent's fits. They write while it is made, and not while it is looked at.
 func TestForkBesideWriters(t *testing.T) {
 	dir := durable.Dir(t.TempDir())
 	to := t.TempDir()
@@ -25,10 +25,13 @@ func TestForkBesideWriters(t *testing.T) {
 	var stop atomic.Bool
 	var acknowledged atomic.Int64
 	var writers sync.WaitGroup
+	var pause sync.RWMutex
 	for range 8 {
 		writers.Go(func() {
 			for !stop.Load() {
+				pause.RLock()
 				put(t, st, add{N: 1, Name: "Mo"})
+				pause.RUnlock()
 				acknowledged.Add(1)
 			}
 		})
@@ -44,6 +47,7 @@ func TestForkBesideWriters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		pause.Lock()
 		rep, end, err := check(config(out), false)
 		if err != nil || end.total < before || rep.Head.Seq != left.Seq || rep.Head.Hash != left.Hash {
 			t.Errorf(
@@ -81,6 +85,7 @@ func TestForkBesideWriters(t *testing.T) {
 		if _, err := st.Fork(out); err == nil {
 			t.Error("a fork was written into a directory that is not empty")
 		}
+		pause.Unlock()
 	}
 	stop.Store(true)
 	writers.Wait()

@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"waybill/auth"
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
@@ -161,8 +162,8 @@ func sold(t *testing.T, first map[string]string, name string) map[string]string 
 	s.call("Paid", "POST", "/v2/bookings/"+two+"/pay", "")
 	now = now.Add(time.Hour)
 	s.call("Refund", "POST", "/v2/bookings/"+two+"/cancel", "")
-	s.admin("user-add", "email", "a@example.com", "first-name", name, "last-name", "B", "password",
-		"correct-horse", "company", "zorevia-lines", "role", "ADMIN")
+	person := auth.Person{Email: "a@example.com", FirstName: name, LastName: "B"}
+	rig.AddUser(t, s.s, admin.Self(), person, "correct-horse", "zorevia-lines", "ADMIN")
 	s.cookie = s.call(`(waybill_access=[^;]+)`, "POST", "/v2/auth/idp/login",
 		`{"idToken":"`+s.admin("idtoken", "email", "a@example.com")+`"}`)
 	s.call("report", "POST", "/v2/reports/company/orders",
@@ -186,7 +187,7 @@ func divided(all map[string]string) map[string]string {
 }
 
 // TestTamperedServer: the same as TestTampered, of a server's directory. Its lines are framed like the short
-// ones of TestTampered. Here a bit in 607 is tried, and of the lines that could replace one a ninth; with
+// ones of TestTampered. Here a bit in 1213 is tried, and of the lines that could replace one a ninth; with
 // -crashes all are.
 func TestTamperedServer(t *testing.T) {
 	t.Parallel()
@@ -202,7 +203,7 @@ func TestTamperedServer(t *testing.T) {
 	step := stride
 	lineStep := 1
 	if *crashes == 0 {
-		step = 607
+		step = 1213
 		lineStep = 9
 	}
 	verdict(func(fsys durable.FS) (inspect.Report, error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waybill/server"
+	"waybill/server/front/demo"
 	"waybill/server/lab/load"
 	"waybill/server/lab/tour"
 )
@@ -15,7 +16,7 @@ import (
 // tour plays one booking, step by step, in a directory of its own.
 func (c *call) tour() (int, error) {
 	t := tour.Tour{
-		Demo: c.Demo,
+		Demo: demo.Feed(),
 		Out:  c.Stdout,
 		In:   c.Stdin,
 		Stop: c.Stop,

@@ -26,7 +26,7 @@ func TestBench(t *testing.T) {
 	for range 2 {
 		var stdout, stderr bytes.Buffer
 		code := Main(&Process{
-			Args:   []string{"bench", "-data", dir, "-bookings", "300", "-conns", "1,4", "-seconds", "0.1"},
+			Args:   []string{"bench", "-data", dir, "-bookings", "300", "-conns", "1,4", "-seconds", "0.05"},
 			Stdout: &stdout, Stderr: &stderr, Env: func(string) (string, bool) { return "", false },
 		})
 		if code != 0 || strings.Contains(stderr.String(), "300 of 300 bookings, ") != (sold == 0) {

@@ -21,11 +21,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"waybill/server"
 	"waybill/server/command/terminal"
-	"waybill/server/frame/words"
 	"waybill/server/front"
 	"waybill/server/machines/standby"
 	"waybill/server/operate/stand"
@@ -55,7 +53,6 @@ type Process struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Env            func(string) (string, bool)
-	Demo           fs.FS           // the demo network's feed
 	Stop           <-chan struct{} // closed when the process should end
 	StepBack       func()          // leaves the machine to other processes
 }
@@ -67,31 +64,6 @@ type call struct {
 	verb *verb
 	dir  string      // the data directory
 	fsys readonly.FS // the same, to be read
-}
-
-// get returns the value of a flag, which has the type of its default.
-func (c *call) get(name string) any {
-	return c.Lookup(name).Value.(flag.Getter).Get()
-}
-
-// text returns the value of a flag that is a text; "" is one that nobody has set, unless its default is
-// another.
-func (c *call) text(name string) string {
-	return c.get(name).(string)
-}
-
-// list returns the values of a flag that may be given again, in the order in which they were given; none
-// where nobody has given it.
-func (c *call) list(name string) []string {
-	return c.get(name).([]string)
-}
-
-// isGiven reports whether somebody has set a flag, be it to what it is without.
-func (c *call) isGiven(name string) (given bool) {
-	c.Visit(func(f *flag.Flag) {
-		given = given || f.Name == name
-	})
-	return given
 }
 
 // Main runs a command and returns its exit code.
@@ -161,6 +133,10 @@ func names(list []verb) string {
 
 // help prints the page of a verb or a group, or with no words the list of all.
 func (p *Process) help(words []string) int {
+	if len(words) == 1 && words[0] == "-man" {
+		p.man(p.Stdout)
+		return exitDone
+	}
 	if len(words) == 0 || isHelp(words[0]) {
 		fmt.Fprint(p.Stdout, "Waybill distributes bus tickets. Without a command it serves, as \"waybill serve\".\n",
 			"\"waybill help COMMAND\" says more of one of these commands:\n\n")
@@ -238,73 +214,6 @@ func meant(said string, known []string, prefix string) string {
 	return ""
 }
 
-// newCall makes a call of a verb, with its flags at what they are where nobody sets them.
-func (p *Process) newCall(v *verb) *call {
-	c := &call{p, flag.NewFlagSet(v.name, flag.ContinueOnError), v, "waybill-data", nil}
-	// Package flag writes its errors itself. Here they are one line, with the others.
-	c.SetOutput(io.Discard)
-	if !v.is(noData) {
-		c.StringVar(&c.dir, "data", c.dir, "the data `directory`")
-	}
-	// The type of a flag's default is the flag's.
-	for _, o := range v.flags {
-		switch value := o.value.(type) {
-		case bool:
-			c.Bool(o.name, value, o.about)
-		case int:
-			c.Int(o.name, value, o.about)
-		case float64:
-			c.Float64(o.name, value, o.about)
-		case uint64:
-			c.Uint64(o.name, value, o.about)
-		case time.Duration:
-			c.Duration(o.name, value, o.about)
-		case string:
-			c.String(o.name, value, o.about)
-		case []string:
-			c.Var(new(listFlag), o.name, o.about)
-		}
-	}
-	return c
-}
-
-// listFlag is a flag that may be given again: -witness A -witness B. In the environment, where a name stands
-// only once, commas stand between its values: WAYBILL_WITNESS=A,B. As with other flags, what the command line
-// says takes the place of what the environment says.
-type listFlag struct {
-	values []string
-	stale  bool // what the environment says counts no more once the command line says something
-}
-
-// String returns the values as the environment has them.
-func (l *listFlag) String() string { return strings.Join(l.values, ",") }
-
-// Set adds values.
-func (l *listFlag) Set(text string) error {
-	if l.stale {
-		l.values = nil
-		l.stale = false
-	}
-	for value := range strings.FieldsFuncSeq(text, isComma) {
-		l.values = append(l.values, strings.TrimSpace(value))
-	}
-	return nil
-}
-
-// Get returns the values.
-func (l *listFlag) Get() any { return l.values }
-
-// usage writes how a verb is called, with its flags.
-func (c *call) usage(to io.Writer) {
-	fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", c.verb.name, c.verb.operands, c.verb.name,
-		c.verb.about)
-	fmt.Fprint(to, "Flags come before operands. ",
-		"Each can also be given in the environment, as WAYBILL_<FLAG>.\n\n")
-	c.SetOutput(to)
-	c.PrintDefaults()
-	c.SetOutput(io.Discard)
-}
-
 // misread says what is wrong with the arguments of a verb.
 func (p *Process) misread(v *verb, err error) int {
 	// An error that ends in a question has said already what was meant; after its mark goes no semicolon.
@@ -358,109 +267,6 @@ func (p *Process) run(v *verb, args []string) int {
 	return exitDone
 }
 
-// heard is standard output, and remembers that something could not be written: what nobody got is not done.
-type heard struct {
-	io.Writer
-	err error // the first
-}
-
-// Write passes on what is written, and remembers the first error.
-func (o *heard) Write(b []byte) (int, error) {
-	n, err := o.Writer.Write(b)
-	if err != nil && o.err == nil {
-		o.err = err
-	}
-	return n, err
-}
-
-// checkOutput has what the verb prints remembered.
-func (c *call) checkOutput() *heard {
-	p := *c.Process
-	out := &heard{Writer: p.Stdout}
-	p.Stdout = out
-	c.Process = &p
-	return out
-}
-
-// forPeople reports whether the verb's output is for people, who see it on a terminal: it is harmless there.
-// What programs read is written to the byte.
-func (c *call) forPeople() bool {
-	format := c.Lookup("format")
-	json := c.Lookup("json")
-	switch {
-	case c.verb.is(exact):
-		return false
-	case format != nil && format.Value.String() != "text":
-		return false
-	}
-	return json == nil || json.Value.String() != "true"
-}
-
-// watch has somebody at a terminal see how far a verb is, until the returned function is called. It may
-// have to read a long journal.
-func (c *call) watch() (end func()) {
-	f, ok := c.Stderr.(*os.File)
-	if !ok || c.verb.is(quiet) {
-		return func() {}
-	}
-	progress := terminal.Watch(c.verb.name, f)
-	if progress == nil {
-		return func() {}
-	}
-	p := *c.Process
-	p.Stdout = progress.Output(c.Stdout)
-	c.Process = &p
-	c.fsys = progress.Count(c.fsys)
-	return progress.End
-}
-
-// read reads flags, of the environment and then of the command line, and counts the operands.
-func (c *call) read(args []string) error {
-	if err := c.fromEnv(); err != nil {
-		return err
-	}
-	c.VisitAll(func(f *flag.Flag) {
-		if list, ok := f.Value.(*listFlag); ok {
-			list.stale = true
-		}
-	})
-	if err := c.Parse(args); err != nil {
-		// Package flag has no error of a type for this, only the text.
-		if name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
-			if slices.Contains(absentFlags[c.verb.name], name) {
-				return fmt.Errorf("-%s: %s", name, notInBuild)
-			}
-			var known []string
-			c.VisitAll(func(f *flag.Flag) {
-				known = append(known, f.Name)
-			})
-			return errors.New("there is no flag -" + name + strings.Replace(meant(name, known, "-"), " ",
-				"; ", 1))
-		}
-		return err
-	}
-	if c.dir == "" {
-		return errors.New("-data names no directory")
-	}
-	want := strings.Fields(c.verb.operands)
-	optional := strings.Count(c.verb.operands, "[")
-	if c.NArg() <= len(want) && c.NArg() >= len(want)-optional {
-		return nil
-	}
-	// The commonest mistake has a text of its own: flag stops at the first operand, and takes what follows
-	// for more of them.
-	for _, arg := range c.FlagSet.Args() {
-		if strings.HasPrefix(arg, "-") && arg != "-" && c.NArg() > len(want) {
-			return fmt.Errorf("flags come before operands: %s stands after %q", arg, c.Arg(0))
-		}
-	}
-	if len(want) == 0 {
-		return fmt.Errorf("takes no operands, not %q", c.Arg(0))
-	}
-	return fmt.Errorf("takes %s after its flags, not %s", strings.Join(want, " and "),
-		words.Counted(c.NArg(), "operand"))
-}
-
 // mustExist refuses a directory that is none, for all verbs but those that make one.
 func (c *call) mustExist() error {
 	for _, name := range []string{"FORMAT", "journal"} {
@@ -476,30 +282,6 @@ func (c *call) mustExist() error {
 	}
 	return fmt.Errorf("there is no data directory at %s; waybill serve and waybill import make one, %s",
 		c.dir, hint)
-}
-
-// fromEnv sets the flags that the environment gives; the command line overrides them. A container's settings
-// are variables, and a wrong one is an error like a wrong flag.
-func (c *call) fromEnv() (err error) {
-	for _, absent := range absentFlags[c.verb.name] {
-		if _, ok := c.Env(variable(absent)); ok {
-			return fmt.Errorf("%s: %s", variable(absent), notInBuild)
-		}
-	}
-	c.VisitAll(func(f *flag.Flag) {
-		name := variable(f.Name)
-		if v, ok := c.Env(name); ok && err == nil {
-			if err = c.Set(f.Name, v); err != nil {
-				err = fmt.Errorf("%s=%q: %w", name, v, err)
-			}
-		}
-	})
-	return err
-}
-
-// variable returns the name of a flag in the environment.
-func variable(flag string) string {
-	return "WAYBILL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // exitCode maps an error of opening or running a directory.

@@ -32,8 +32,8 @@ func run(t *testing.T, env map[string]string, args ...string) (code int, stdout,
 	}
 	code = Main(&Process{
 		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-		Demo: os.DirFS("../../testdata/demo"), Stop: stop,
-		Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		Stop: stop,
+		Env:  func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	})
 	return code, out.String(), errs.String()
 }
@@ -106,7 +106,6 @@ func serveTLS(t *testing.T, pool *x509.CertPool, args ...string) *serving {
 			Stderr: stderr,
 			Stop:   end,
 			Env:    func(string) (string, bool) { return "", false },
-			Demo:   os.DirFS("../../testdata/demo"),
 		})
 	}()
 	s := &serving{stop: sync.OnceValue(func() int { close(end); return <-code })}
@@ -419,7 +418,6 @@ func TestADemoIsReadyOnceItHasItsPartner(t *testing.T) {
 			Stderr: io.Discard,
 			Stop:   end,
 			Env:    func(string) (string, bool) { return "", false },
-			Demo:   os.DirFS("../../testdata/demo"),
 		})
 	}()
 	for deadline := time.Now().Add(20 * time.Second); ; {

@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cycles := 8
+	cycles := 2
 	if *rig.Long {
 		cycles = 50
 	}

@@ -268,5 +268,11 @@ func (c *call) ticketCheck() (int, error) {
 	if c.Arg(0) == "-" {
 		codes = c.Stdin
 	}
-	return exitFailed, inspector.Inspect(codes, c.Stdout)
+	return exitFailed, inspector.Inspect(codes, func(v ticket.Verdict) error {
+		if c.get("json").(bool) {
+			return json.NewEncoder(c.Stdout).Encode(v)
+		}
+		_, err := fmt.Fprintln(c.Stdout, v.Said)
+		return err
+	})
 }

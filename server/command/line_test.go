@@ -50,6 +50,7 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 			"import",
 			"bench",
 			"version",
+			"completion",
 			"ready",
 			"conform",
 			"ticket check",

@@ -18,7 +18,7 @@ var leanPackages = []string{
 	"schedule/fold", "schedule/gtfs", "schedule/gtfs/feed", "schedule/journey", "server", "server/api/company",
 	"server/api/legacy", "server/api/partner", "server/api/reference", "server/api/search",
 	"server/command", "server/command/terminal", "server/docs", "server/frame/resource",
-	"server/frame/web", "server/frame/words", "server/front", "server/ledger",
+	"server/frame/web", "server/frame/words", "server/front", "server/front/demo", "server/ledger",
 	"server/ledger/excerpt", "server/ledger/held", "server/ledger/wire",
 	"server/machines/standby", "server/machines/tail", "server/operate/admin",
 	"server/operate/carrier", "server/operate/desk", "server/operate/door", "server/operate/ops",
@@ -29,6 +29,7 @@ var leanPackages = []string{
 	"store/checkpoint", "store/checkpoint/signing", "store/copies", "store/durable",
 	"store/durable/pace", "store/durable/readonly", "store/durable/rooted", "store/inspect", "store/journal",
 	"store/journal/erase", "store/journal/seek", "store/live", "store/note", "store/replay", "store/tree", "store/tree/stored",
+	"testdata",
 }
 
 // Decision lean.packages: the lean binary has these packages, none of which is of the lab, and none can move

@@ -123,7 +123,7 @@ func TestABuildCanBeRepeated(t *testing.T) {
 			os.DirFS("../../testdata/demo")); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+		for _, name := range []string{"go.mod", "go.sum", "main.go", "testdata/demo.go"} {
 			text, err := os.ReadFile("../../" + name)
 			if err != nil || os.WriteFile(filepath.Join(dir, name), text, 0o600) != nil {
 				t.Fatal(name, err)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"waybill/server/ledger"
 
 	"waybill/auth"
 	"waybill/auth/oidc"
@@ -21,7 +20,8 @@ import (
 	"waybill/server/command/terminal"
 	"waybill/server/frame/web"
 	"waybill/server/front"
-	"waybill/server/operate/admin"
+	"waybill/server/front/demo"
+	"waybill/server/ledger"
 	"waybill/server/proof/witness"
 	"waybill/server/reach/outbound"
 	"waybill/store/durable"
@@ -243,22 +243,13 @@ func (p *Process) untilStopped(f *front.Front) (int, error) {
 func (p *Process) greet(f *front.Front, cfg server.Config) error {
 	key := ""
 	if f.Server.Fresh() && f.IsLocal {
-		made, err := p.makeDemo(f.Server)
+		made, err := demo.Make(f.Server, demo.Feed(), io.Discard)
 		if err != nil {
 			return err
 		}
 		key = made
 	}
 	return p.welcome(f.Server, cfg, f.URL, key)
-}
-
-// makeDemo makes a new directory's timetable the demo network, and returns the key of the demo's partner. A
-// server is ready once it has them.
-func (p *Process) makeDemo(s *server.Server) (key string, err error) {
-	if err := s.Admin.Import(p.Demo, "demo", admin.ImportOptions{Strict: true}, io.Discard); err != nil {
-		return "", fmt.Errorf("the demo network: %w", err)
-	}
-	return s.Admin.AddPartner("demo", nil)
 }
 
 // welcome says in the log what there is to do with the directory. To a demo, whose partner has a key, it adds

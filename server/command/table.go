@@ -19,13 +19,13 @@ var (
 	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
 	// have to read a long journal.
 	quiet = []string{"serve", "desk", "log", "bench", "version", "user add", "ready", "conform",
-		"tail", "receive", "ticket check", "tour"}
+		"tail", "receive", "ticket check", "tour", "completion"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
 	mayBeCut = []string{"log", "import", "tail", "conform"}
 	// Of some, programs read the output, whatever the flags.
-	exact = []string{"tail", "receive", "checkpoint", "idtoken"}
+	exact = []string{"tail", "receive", "checkpoint", "idtoken", "completion"}
 	// Some are of no directory, and have no flag -data: they ask a server, or nobody.
-	noData = []string{"version", "ready", "conform", "receive", "ticket check", "tour"}
+	noData = []string{"version", "ready", "conform", "receive", "ticket check", "tour", "completion"}
 )
 
 // is reports whether a verb is one of some.
@@ -48,10 +48,15 @@ var asJSON = option{"json", false, "print one array instead of lines"}
 var (
 	runReason = option{"reason", "", "`why`: it stands in the journal, and passengers read it"}
 	dryRun    = option{"dry-run", false, "only say what would happen"}
+	runJSON   = option{"json", false, "print one object"}
 )
 
-// verbs are those of this build.
-var verbs = slices.DeleteFunc(slices.Clone(table), func(v verb) bool { return v.do == nil })
+// verbs are those of this build. One of them, completion, reads them: so they are set after the table is.
+var verbs []verb
+
+func init() {
+	verbs = slices.DeleteFunc(slices.Clone(table), func(v verb) bool { return v.do == nil })
+}
 
 // table has the verbs of all builds, in the order in which help lists them.
 var table = []verb{
@@ -136,23 +141,25 @@ var table = []verb{
 		(*call).ticketCheck, []option{
 			{"key", "tickets.pub", "the `file` of the carrier's public key"},
 			{"trip", "", "the `id` of the trip that it must be for"},
-			{"date", "", "the service `day` of that run, as in 2026-11-20"}}},
+			{"date", "", "the service `day` of that run, as in 2026-11-20"},
+			{"json", false, "print an object for each code"}}},
 	// What carriers do to a run, in their place.
 	{"run cancel", "TRIP DATE",
 		"cancels a run: who has paid gets all of it back, nothing more of it is sold, passengers are told",
-		verbOf("run-cancel", "trip", "date"), []option{runReason, dryRun}},
+		verbOf("run-cancel", "trip", "date"), []option{runReason, dryRun, runJSON}},
 	{"run move", "TRIP DATE",
 		"has a run leave earlier or later than its timetable says; tickets stay valid, passengers are told",
 		verbOf("run-move", "trip", "date"), []option{
 			{"minutes", "", "how `many` later than the timetable, or below zero earlier; 0 is as it says"},
-			runReason, dryRun}},
+			runReason, dryRun, runJSON}},
 	{"run restore", "TRIP DATE",
 		"takes back a cancellation of a run, or else a move, if no passenger was touched by it",
-		verbOf("run-restore", "trip", "date"), []option{runReason, dryRun}},
+		verbOf("run-restore", "trip", "date"), []option{runReason, dryRun, runJSON}},
 	{"manifest", "TRIP DATE",
 		"prints who travels on a run, by stop and seat, and how full it is; that it was read stands in the journal",
 		verbOf("manifest", "trip", "date"), []option{
-			{"format", "text", "text, csv, or html, which a browser prints on A4"}}},
+			{"format", "text", "text, csv, or html, which a browser prints on A4"},
+			{"json", false, "print one object, as the list over HTTP has it"}}},
 	// People: who may sign in, who is to be forgotten, who is still to hear of a ticket.
 	{"user add", "",
 		"gives a company user an access; a new user's password is the first line of standard input",
@@ -207,7 +214,8 @@ var table = []verb{
 		{"witness-key", []string(nil), "the `VKEY` of a witness that must have signed; may be given again"},
 		{"witnessed-within", 5 * time.Minute, "by how much a line may be older than the last that it has not signed; a `duration`"}}},
 	{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", (*call).checkpoint, []option{
-		{"key", false, "print the verifier key instead, as witnesses take it"}}},
+		{"key", false, "print the verifier key instead, as witnesses take it"},
+		{"json", false, "print one object: the note, what it says, and the verifier key"}}},
 	{"evidence", "OUT.zip",
 		"writes what proves the lines that tell of a booking or a ticket, to whoever gets it, without this program",
 		(*call).evidence, []option{
@@ -256,6 +264,7 @@ var table = []verb{
 		{"addr", "http://127.0.0.1:8080", "the `URL` of the server"},
 		{"wait", time.Duration(0), "how long to wait for it to become ready, a `duration` as 30s; without it it is asked once"}}},
 	conformVerb,
+	{"completion", "bash|zsh|fish", "prints what makes a shell complete commands and flags", (*call).completion, nil},
 	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, []option{
 		{"json", false, "print one object"}}},
 }

@@ -13,8 +13,7 @@ func with(stdin string, args ...string) (code int, output string) {
 	var out bytes.Buffer
 	code = Main(&Process{
 		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out,
-		Demo: os.DirFS("../../testdata/demo"),
-		Env:  func(string) (string, bool) { return "", false },
+		Env: func(string) (string, bool) { return "", false },
 	})
 	return code, out.String()
 }

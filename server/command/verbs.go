@@ -1,6 +1,9 @@
 package command
 
 import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -61,8 +64,34 @@ func (c *call) checkpoint() (int, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
 	}
+	if err == nil && c.get("json").(bool) {
+		return exitFailed, c.checkpointAsJSON(signed)
+	}
 	c.Stdout.Write(signed) // as it is signed, to the byte
 	return exitFailed, err
+}
+
+// checkpointAsJSON prints what a checkpoint says, beside its text and the key that checks it.
+func (c *call) checkpointAsJSON(signed []byte) error {
+	public, err := checkpoint.PublicKey(c.fsys)
+	if err != nil {
+		return err
+	}
+	x, err := checkpoint.Parse(signed, public)
+	if err != nil {
+		return journal.InFile(checkpoint.File, err.Error())
+	}
+	text, err := json.MarshalIndent(map[string]any{
+		"origin": x.Origin,
+		"seq":    x.Seq,
+		"hash":   hex.EncodeToString(x.Hash[:]),
+		"time":   x.Time.UTC().Format(journal.TimeLayout),
+		"root":   base64.StdEncoding.EncodeToString(x.Root[:]),
+		"key":    note.NewKey(x.Origin, public).String(),
+		"note":   string(signed),
+	}, "", "  ")
+	fmt.Fprintf(c.Stdout, "%s\n", text)
+	return err
 }
 
 // newestKey reads the key that the newest checkpoint of a directory is checked with, and the name.

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"waybill/server/ledger"
-	"waybill/store/journal"
 )
 
 // buildInfo says which build of the program this is.
@@ -24,9 +23,10 @@ type buildInfo struct {
 	Modified     string   `json:"modified"` // true, false or unknown
 	Go           string   `json:"go"`
 	System       string   `json:"system"`
-	SHA256       string   `json:"sha256"` // of the executable
-	Build        string   `json:"build"`  // lean, or whole
-	Format       int      `json:"journalFormat"`
+	SHA256       string   `json:"sha256"`             // of the executable
+	Build        string   `json:"build"`              // lean, or whole
+	Writes       int      `json:"journalFormat"`      // the format of lines that it writes
+	Reads        []int    `json:"journalFormatsRead"` // those that it reads
 	Dependencies []string `json:"dependencies"`
 }
 
@@ -44,9 +44,12 @@ func thisBuild() (b buildInfo, err error) {
 		Go:           info.GoVersion,
 		System:       runtime.GOOS + "/" + runtime.GOARCH,
 		Build:        "whole",
+		Writes:       ledger.Format,
 		Dependencies: []string{},
 	}
-	fmt.Sscanf(string(journal.Format("")), "waybill-journal v%d", &b.Format)
+	for format := range ledger.Format {
+		b.Reads = append(b.Reads, format+1)
+	}
 	if isLean {
 		b.Build = "lean"
 	}
@@ -92,7 +95,7 @@ func (c *call) version() (int, error) {
 	}
 	fmt.Fprintf(c.Stdout, "waybill %s\n%s\nrevision %s\nmodified %s\nsystem %s\nsha256 %s\n", b.Version, b.Go,
 		b.Revision, b.Modified, b.System, b.SHA256)
-	fmt.Fprintf(c.Stdout, "build %s\njournal format %d\ndependencies %s\n", b.Build, b.Format,
-		cmp.Or(strings.Join(b.Dependencies, " "), "none"))
+	fmt.Fprintf(c.Stdout, "build %s\njournal format %d\nreads journal formats %s\ndependencies %s\n", b.Build,
+		b.Writes, strings.Trim(fmt.Sprint(b.Reads), "[]"), cmp.Or(strings.Join(b.Dependencies, " "), "none"))
 	return exitDone, nil
 }

@@ -151,7 +151,7 @@ func PublishText(fsys FS, dir, name string, text []byte) error {
 func Rewrite(from readonly.FS, to FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
 	err := readonly.Read(from, name, func(f *io.SectionReader) error {
 		return Publish(to, path.Dir(name), path.Base(name), func(file io.Writer) error {
-			w := bufio.NewWriterSize(file, 1<<18)
+			w := bufio.NewWriterSize(file, int(min(f.Size(), 1<<18))) // most files are small
 			if err := edit(w, f); err != nil {
 				return err
 			}

@@ -109,11 +109,12 @@ func makePages(t *testing.T) map[string][]byte {
 		about["Code"] = code
 		add("made/errors/"+code, "error")
 	}
-	for _, name := range shown {
-		text := readDocs(t, name)
-		about["Heading"] = title(text)
-		about["Text"] = reading.HTML(string(text))
-		add("made/"+strings.TrimSuffix(name, ".md"), "reading")
+	for _, x := range readTexts(t) {
+		if name, ours := strings.CutPrefix(x.Path, "/docs/"); ours && x.Path != decisions {
+			about["Text"] = x
+			about["Page"] = reading.Page(string(readDocs(t, name+".md")))
+			add("made/"+name, "reading")
+		}
 	}
 	return pages
 }
@@ -163,23 +164,27 @@ func readMigrations(t *testing.T, doc *document) []migration {
 	return list
 }
 
-// shown are the pages that a browser shows as pages, and not as text: a reader of the tour opens one answer
-// after the other.
-var shown = []string{"tour.md", "write-your-own.md"}
+// reading renders the pages of server/docs.
+var reading = markdown.Renderer{Link: pagePath}
 
-// reading renders them.
-var reading = markdown.Renderer{Link: textPath}
+// decisions is the page that decisions.md is made into, by a template of its own.
+const decisions = "/docs/silent"
 
-// textPath returns where a page of server/docs is found.
-func textPath(name string) string {
-	if slices.Contains(shown, name) {
-		name = strings.TrimSuffix(name, ".md")
+// pagePath returns where a server has a page of server/docs, and "" of what else is in the repository.
+func pagePath(name string) string {
+	switch {
+	case name == "decisions.md":
+		return decisions
+	case strings.HasPrefix(name, "https:"):
+		return name
+	case strings.HasPrefix(name, "../"):
+		return ""
 	}
-	return "/docs/" + name
+	return "/docs/" + strings.TrimSuffix(name, ".md")
 }
 
-// text is a page that people read in the repository, and of a server as text or, if it is shown, as a page.
-type text struct{ Path, Title string }
+// text is a page that people read in the repository, and of a server as a page or as it stands.
+type text struct{ Path, File, Title string }
 
 // readTexts lists them, by name.
 func readTexts(t *testing.T) (list []text) {
@@ -189,7 +194,7 @@ func readTexts(t *testing.T) (list []text) {
 	}
 	for _, name := range names {
 		name = filepath.Base(name)
-		list = append(list, text{textPath(name), title(readDocs(t, name))})
+		list = append(list, text{pagePath(name), name, title(readDocs(t, name))})
 	}
 	return list
 }

@@ -58,19 +58,14 @@ func (s *Publisher) GetOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	return openAPI().SendTagged(w, r)
 }
 
-// GetText answers GET /docs/{page} with a page of server/docs, as it stands in the repository: its links to
-// other pages lead to these here.
-func (s *Publisher) GetText(w http.ResponseWriter, r *http.Request) error {
-	page := texts()[r.PathValue("page")]
-	if page == nil {
-		return web.ErrNotFound
-	}
-	return page.SendTagged(w, r)
-}
-
-// GetPage answers with the page of server/docs/made that the path names.
+// GetPage answers GET /docs/{page} with the page of server/docs/made that the path names, or with a file of
+// server/docs as it stands in the repository, where the path ends as its name does: .md or .py.
 func (s *Publisher) GetPage(w http.ResponseWriter, r *http.Request) error {
-	page := pages()[strings.TrimPrefix(r.URL.Path, "/docs/")]
+	name := strings.TrimPrefix(r.URL.Path, "/docs/")
+	if text := texts()[name]; text != nil {
+		return text.SendTagged(w, r)
+	}
+	page := pages()[name]
 	if page == nil {
 		return web.ErrNotFound
 	}

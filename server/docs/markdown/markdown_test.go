@@ -1,39 +1,76 @@
 package markdown
 
 import (
+	"html/template"
+	"reflect"
 	"strings"
 	"testing"
 )
 
-// TestHTML renders each kind of block that a page may have.
-func TestHTML(t *testing.T) {
+// TestPage renders each kind of block that a page may have.
+func TestPage(t *testing.T) {
 	page := strings.Join([]string{
 		"# A title with `code`",
 		"## Where, and 2 more",
-		"A paragraph of\ntwo lines, with [a link](tour.md#the-end), [one within](#where-and-2-more) & <no tag>.",
-		"- one\n- `two`",
-		"```sh\necho '<b>' # no heading\n```",
-		"<details>\n<summary>Why?</summary>",
-		"Because.",
-		"</details>",
+		"A paragraph of\ntwo lines, with [a link](tour.md#the-end), [`one` within](#where-and-2-more) & <no tag>.",
+		"- one\n- `two` of\n  two lines\n- **three**",
+		"1. first\n2. *second*, 2 * 3",
+		"A list may follow at once:\n- here",
+		"### Where, and 2 more",
+		"| a | b |\n|---|---|\n| `x*` | y \\| **z** |",
+		"```sh\necho '<b>' # no heading\n\n| no table\n```",
+		"<details>\n<summary>Why `so`?</summary>\n\nBecause.\n</details>",
 	}, "\n\n") + "\n"
 	r := Renderer{Link: func(page string) string { return "/docs/" + strings.TrimSuffix(page, ".md") }}
-	const want = `<h1>A title with <code>code</code></h1>
-<h2 id="where-and-2-more">Where, and 2 more</h2>
+	const want = `<h2 id="where-and-2-more">Where, and 2 more</h2>
 <p>A paragraph of
-two lines, with <a href="/docs/tour#the-end">a link</a>, <a href="#where-and-2-more">one within</a> &amp; &lt;no tag&gt;.</p>
+two lines, with <a href="/docs/tour#the-end">a link</a>, <a href="#where-and-2-more"><code>one</code> within</a> &amp; &lt;no tag&gt;.</p>
 <ul>
 <li>one</li>
-<li><code>two</code></li>
+<li><code>two</code> of
+two lines</li>
+<li><strong>three</strong></li>
 </ul>
+<ol>
+<li>first</li>
+<li><em>second</em>, 2 * 3</li>
+</ol>
+<p>A list may follow at once:</p>
+<ul>
+<li>here</li>
+</ul>
+<h3 id="where-and-2-more-1">Where, and 2 more</h3>
+<div class="wide" tabindex="0">
+<table>
+<thead>
+<tr>
+<th>a</th>
+<th>b</th>
+</tr>
+</thead>
+<tbody>
+<tr>
+<td><code>x*</code></td>
+<td>y | <strong>z</strong></td>
+</tr>
+</tbody>
+</table>
+</div>
 <pre>echo &#39;&lt;b&gt;&#39; # no heading
+
+| no table
 </pre>
 <details>
-<summary>Why?</summary>
+<summary>Why <code>so</code>?</summary>
 <p>Because.</p>
 </details>
 `
-	if got := string(r.HTML(page)); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
+	got := r.Page(page)
+	if string(got.Body) != want {
+		t.Errorf("%s\nwant\n%s", got.Body, want)
+	}
+	headings := []Heading{{"where-and-2-more", template.HTML("Where, and 2 more")}}
+	if got.Title != "A title with <code>code</code>" || !reflect.DeepEqual(got.Headings, headings) {
+		t.Errorf("%q %+v", got.Title, got.Headings)
 	}
 }

@@ -126,12 +126,13 @@ func (s *Bench) Around(next http.Handler) http.Handler {
 		if !slices.Contains(web.Unlimited, r.URL.Path) {
 			s.remember(came, answer, r, time.Since(start)+out.wait)
 		}
+		came.giveBack(r)
 		s.release(out, answer, r)
 	})
 }
 
-// isSafe reports whether a request only reads: it causes nothing that would have to be waited for. So a peer
-// who asks back while it is told something is answered, and a probe moves nothing.
+// isSafe reports whether a request only reads. It causes nothing that would have to be waited for, so that a
+// peer can read while the server calls it, and a probe moves nothing.
 func isSafe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }

@@ -62,9 +62,37 @@ type state struct {
 	reason string // why it waits, or is parked; "" is none
 }
 
-// GetOutbox answers with the messages of the world: those sent since it was made, as far as they are
-// remembered, and those that wait or are parked, in the order in which they came about.
-func (s *Bench) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
+// Message is an e-mail or a text to a passenger, and what became of it.
+type Message struct {
+	ID       string
+	Kind     string // mail or text
+	To       string // an address or a number; "" if the passenger no longer has one
+	Subject  string // "" of a text
+	Text     string
+	State    string // waiting, sent or parked
+	As       string // of one that was sent: mail, text or file
+	Reason   string // why it waits, or is parked; "" is none
+	TicketID string
+}
+
+// message returns what testers see.
+func (x state) message() Message {
+	return Message{
+		ID:       x.ID,
+		Kind:     x.Kind,
+		To:       x.Address,
+		Subject:  x.Subject,
+		Text:     x.Text,
+		State:    x.state,
+		As:       string(x.As),
+		Reason:   x.reason,
+		TicketID: x.Ticket.String(),
+	}
+}
+
+// Messages returns the messages of the world: those sent since it was made, as far as they are remembered,
+// and those that wait or are parked, in the order in which they came about.
+func (s *Bench) Messages() ([]Message, error) {
 	var list []state
 	left, err := s.left()
 	known := map[string]bool{} // one that is being recorded as sent stands in both
@@ -90,14 +118,24 @@ func (s *Bench) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
 		other, second := b.Line()
 		return cmp.Or(cmp.Compare(line, other), cmp.Compare(place, second))
 	})
+	messages := make([]Message, len(list))
+	for i, x := range list {
+		messages[i] = x.message()
+	}
+	return messages, err
+}
+
+// GetOutbox answers with the messages of the world.
+func (s *Bench) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
+	list, err := s.Messages()
 	return web.Show(w, err, func(w *wire.Writer) {
-		wire.Each(w, "messages", list, func(x state) {
+		wire.Each(w, "messages", list, func(x Message) {
 			w.Object("")
-			w.Texts("id", x.ID, "kind", x.Kind, "to", x.Address, "subject", x.Subject)
-			w.Texts("text", x.Text, "state", x.state)
-			w.OptionalString("as", string(x.As))
-			w.OptionalString("reason", x.reason)
-			w.ID("ticketId", x.Ticket)
+			w.Texts("id", x.ID, "kind", x.Kind, "to", x.To, "subject", x.Subject)
+			w.Texts("text", x.Text, "state", x.State)
+			w.OptionalString("as", x.As)
+			w.OptionalString("reason", x.Reason)
+			w.String("ticketId", x.TicketID)
 			w.EndObject()
 		})
 	})
@@ -144,7 +182,7 @@ const promisesKept = 1000
 func (s *Bench) failMessages(rule *counted, route string, answer *heldAnswer, r *http.Request,
 	next http.Handler) {
 	caller, _ := s.caller(r)
-	if caller == nil { // who is refused, and has no messages
+	if caller == nil { // the request is refused, and causes no messages
 		next.ServeHTTP(answer, r)
 		s.faults.giveBack(rule)
 		return
@@ -218,8 +256,8 @@ func (f *faults) keep(p *promise, until uint64, made bool) bool {
 	return false
 }
 
-// Before is what the peer is taken to say of a message, before it is sent: an error where a rule has it fail.
-// It fails once: an operator who has it tried again is not refused.
+// Before returns the answer of a peer to a message before it is sent: an error where a rule has the message
+// fail. It fails once, so that an operator can have it sent again.
 func (s *Bench) Before(m *ledger.Message, b *booking.Booking) error {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()

@@ -21,33 +21,37 @@ import (
 // requestsKept is how many requests a world remembers.
 const requestsKept = 200
 
-// Request is what is remembered of a request (decision bench.kept).
+// Request is a request as testers see it (decision bench.kept).
 type Request struct {
 	At        time.Time // by the world's clock, when it came
 	Method    string
 	Path      string
-	Query     string              // as it came, without the question mark
-	Headers   map[string][]string // without keys, tokens and cookies
-	Body      *string             // its first web.MaxBodyKept bytes; nil: it is not kept
-	Status    int                 // of the answer that was made, also where no client saw it; 0 is none
-	ErrorCode string              // "" is none
-	ID        string              // "" is none: it was cut off before it had one
-	Partner   string              // its name; "" is none
+	Query     string      // as it came, without the question mark
+	Headers   http.Header // without keys, tokens and cookies
+	Body      *string     // its first web.MaxBodyKept bytes; nil: it is not kept
+	Status    int         // of the answer that was made, also where no client saw it; 0 is none
+	ErrorCode string      // "" is none
+	RequestID string      // "" is none: it was cut off before it had one
+	Partner   string      // its name; "" is none
 	// Took is how long it took until the answer was made, and the delay of a rule. It is 0 on a clock that
 	// stands still.
 	Took time.Duration
+}
 
+// routed is a request with its route.
+type routed struct {
+	Request
 	route string // as in the table of the interface; "" is none
 }
 
 // requests remembers the last ones.
 type requests struct {
 	mu   sync.Mutex
-	list []Request // the oldest first
+	list []routed // the oldest first
 }
 
 // add remembers one more, and forgets the oldest where there are enough.
-func (x *requests) add(r Request) {
+func (x *requests) add(r routed) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.list) == requestsKept {
@@ -57,7 +61,7 @@ func (x *requests) add(r Request) {
 }
 
 // all returns what is remembered.
-func (x *requests) all() []Request {
+func (x *requests) all() []routed {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Clone(x.list)
@@ -72,17 +76,21 @@ func (x *requests) forget() {
 
 // LastRequests returns the last requests of the world, the oldest first.
 func (s *Bench) LastRequests() []Request {
-	return s.requests.all()
+	var list []Request
+	for _, x := range s.requests.all() {
+		list = append(list, x.Request)
+	}
+	return list
 }
 
 // GetRequests answers with the last requests of the world, the oldest first: those that the query selects.
 func (s *Bench) GetRequests(w http.ResponseWriter, r *http.Request) error {
 	wanted, err := readSelection(r)
-	list := slices.DeleteFunc(s.requests.all(), func(x Request) bool {
+	list := slices.DeleteFunc(s.requests.all(), func(x routed) bool {
 		return !wanted.has(&x)
 	})
 	return web.Show(w, err, func(w *wire.Writer) {
-		wire.Each(w, "requests", list, func(x Request) {
+		wire.Each(w, "requests", list, func(x routed) {
 			x.write(w)
 		})
 	})
@@ -105,7 +113,7 @@ func (x *Request) write(w *wire.Writer) {
 	}
 	w.Int("status", int64(x.Status))
 	w.OptionalString("errorCode", x.ErrorCode)
-	w.OptionalString("requestId", x.ID)
+	w.OptionalString("requestId", x.RequestID)
 	w.OptionalString("partner", x.Partner)
 	w.String("took", x.Took.String())
 	w.EndObject()
@@ -137,28 +145,26 @@ func readSelection(r *http.Request) (selection, error) {
 }
 
 // has reports whether a request is one of those that are asked for.
-func (s selection) has(x *Request) bool {
+func (s selection) has(x *routed) bool {
 	_, ofRoute, _ := strings.Cut(x.route, " ")
 	samePath := s.path == "" || s.path == x.Path || s.path == ofRoute || s.path == x.route
 	return samePath && cmp.Or(s.method, x.Method) == x.Method && cmp.Or(s.partner, x.Partner) == x.Partner
 }
 
-// A taken request is one that is under way. What the server changes or uses up of it was kept before.
+// taken is a request that is under way. It was copied before the server reads its body or changes its path.
 type taken struct {
-	Request
-	body *bodyKept // nil: nothing of it is kept
+	routed
+	body *bodyKept // nil: it is not kept
 }
 
-// take keeps what there is of a request before anybody answers it.
+// take copies a request before the server answers it.
 func (s *Bench) take(r *http.Request, route string, caller *auth.Partner, at time.Time) *taken {
-	x := &taken{Request: Request{
-		At:      at,
-		Method:  r.Method,
-		Path:    shownPath(r.URL.Path),
-		Query:   r.URL.RawQuery,
-		Headers: shownHeaders(r.Header),
-		route:   route,
-	}}
+	x := &taken{routed: routed{route: route}}
+	x.At = at
+	x.Method = r.Method
+	x.Path = shownPath(r.URL.Path)
+	x.Query = r.URL.RawQuery
+	x.Headers = shownHeaders(r.Header)
 	if !strings.Contains(route, " ") { // of all methods: what no route of the interface is for
 		x.route = ""
 	}
@@ -172,11 +178,20 @@ func (s *Bench) take(r *http.Request, route string, caller *auth.Partner, at tim
 	return x
 }
 
+// giveBack returns to the request the body that it came with. By it net/http knows a body that was never
+// asked for, and does not read it before it answers: a client that waits to be asked would wait until a
+// timeout.
+func (x *taken) giveBack(r *http.Request) {
+	if x.body != nil {
+		r.Body = x.body.ReadCloser
+	}
+}
+
 // remember keeps a request that was answered.
 func (s *Bench) remember(x *taken, answer *heldAnswer, r *http.Request, took time.Duration) {
 	x.Body = x.body.text(r)
 	x.Status = answer.status
-	x.ID = cmp.Or(answer.Header().Get("X-Request-Id"), shownID(r))
+	x.RequestID = cmp.Or(answer.Header().Get("X-Request-Id"), shownID(r))
 	if !s.Still.Load() {
 		x.Took = took
 	}
@@ -186,7 +201,7 @@ func (s *Bench) remember(x *taken, answer *heldAnswer, r *http.Request, took tim
 			x.ErrorCode = envelope.Errors[0].ErrorCode
 		}
 	}
-	s.requests.add(x.Request)
+	s.requests.add(x.routed)
 }
 
 // shownID returns the id that a client has given its request, if it is one that the server would take.
@@ -206,7 +221,7 @@ type bodyKept struct {
 	err   error  // of the end
 }
 
-// Read reads on, and keeps what is of the first bytes.
+// Read reads on, and keeps those of the first bytes.
 func (b *bodyKept) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	room := web.MaxBodyKept - len(b.first)
@@ -250,18 +265,18 @@ func wholeCharacters(text []byte) []byte {
 	return text
 }
 
-// holdsPassword reports whether the body of a request may have a password or an ID token: that of whatever
-// signs in.
+// holdsPassword reports whether the body of a request may have a password or an ID token, as that of a
+// sign-in.
 func holdsPassword(path string) bool {
 	return strings.Contains(strings.ToLower(path)+"/", "/auth/")
 }
 
-// secretHeaders are the words of which the name of a header has one that shows who calls.
+// secretHeaders are words. A header whose name has one of them identifies the caller.
 var secretHeaders = []string{"api-key", "apikey", "auth", "cookie", "password", "secret", "token"}
 
-// shownHeaders returns a copy of headers without those that show who calls.
-func shownHeaders(h http.Header) map[string][]string {
-	shown := map[string][]string{}
+// shownHeaders returns a copy of headers without those that identify the caller.
+func shownHeaders(h http.Header) http.Header {
+	shown := http.Header{}
 	for name, values := range h {
 		plain := strings.ReplaceAll(strings.ToLower(name), "_", "-")
 		secret := slices.ContainsFunc(secretHeaders, func(word string) bool {
@@ -277,7 +292,7 @@ func shownHeaders(h http.Header) map[string][]string {
 // maxPath is how many bytes of a path are remembered.
 const maxPath = 500
 
-// shownPath returns a path without what is as good as a key: a link to a report's file.
+// shownPath returns a path without the token of a link to a report's file, which is as good as a key.
 func shownPath(path string) string {
 	if len(path) > maxPath {
 		path = strings.ToValidUTF8(path[:maxPath], "") + "…"

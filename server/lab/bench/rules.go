@@ -23,9 +23,9 @@ type Rule struct {
 	Times   int    // how often it is applied; 0 is always
 	Do      Deed
 
-	Status     int    // what is answered; 0: of a body 200
-	RetryAfter int    // seconds; 0: what the service says
-	ErrorCode  string // "", as the next two: what the service says with the status
+	Status     int    // of the answer; 0: 200 for a body
+	RetryAfter int    // seconds; 0: the service's own
+	ErrorCode  string // "": the service's own for the status; so for the next two
 	Message    string
 	Details    []byte        // a JSON object, or nil
 	Content    string        // the type of Text; "" is JSON's

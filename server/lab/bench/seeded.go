@@ -27,7 +27,7 @@ func (s *Bench) random(purpose string) io.Reader {
 }
 
 // journalRandom returns the random bytes that the journal's name and key are made from. A world has some of
-// its own, whatever its parent has taken; nil are the machine's.
+// its own, so that what its parent has read does not move them; nil are the machine's.
 func (s *Bench) journalRandom() io.Reader {
 	if s.forked != nil {
 		return s.random("journal of " + s.forked.World)
@@ -80,7 +80,7 @@ func (s *Bench) takeSeed(cfg *web.Config) error {
 	}
 	if !s.set.TestClock && !cfg.Verb {
 		if cfg.Log != nil {
-			cfg.Log.Warn("this directory was made from a seed: whoever knows the number knows its keys")
+			cfg.Log.Warn("this directory was made from a seed: its keys follow from the number")
 		}
 		return nil
 	}

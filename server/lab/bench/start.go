@@ -17,14 +17,14 @@ import (
 
 // What the bench does while its server opens the directory: it starts the clock, and takes up the seed.
 
-// begun is what the bench has found of the directory.
+// begun holds what the bench has found in the directory.
 type begun struct {
 	isNew   bool         // it has no journal yet
 	source  *seed.Source // where what would be random comes from; nil: it is random
 	resumed bool         // the source is of the seed that the directory was made from
 }
 
-// begin takes up the seed, and says what the rooms are told of the bench.
+// begin takes up the seed, and sets what the rooms know of the bench.
 func (s *Bench) begin(cfg *web.Config) error {
 	s.begun = begun{source: s.set.Seed}
 	if err := s.takeSeed(cfg); err != nil {

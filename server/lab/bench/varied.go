@@ -10,8 +10,8 @@ import (
 )
 
 // varied returns a handler that answers as next does, but for what the interface leaves open (decision
-// bench.vary). It stands within the bench: what a rule answers is as the rule has it, and what the bench
-// remembers of a request is what the client has sent.
+// bench.vary). It stands within the bench, so that the answer of a rule does not vary, and the bench
+// remembers a request as the client has sent it.
 func (s *Bench) varied(next http.Handler) http.Handler {
 	number := uint64(1)
 	if s.begun.source != nil {

@@ -211,18 +211,19 @@ func (p *player) credentials() (h http.Header, key string, err error) {
 	return h, key, nil
 }
 
-// reportTime is how long what a server does after its answer may take.
-const reportTime = 10 * time.Second
+// afterAnswer is how long what a server does after its answer may take, unless Options.Await says otherwise.
+const afterAnswer = 10 * time.Second
 
 // await asks the last question again until a check holds.
 func (p *player) await(check string) error {
-	deadline := time.Now().Add(reportTime)
+	longest := cmp.Or(p.opt.Await, afterAnswer)
+	deadline := time.Now().Add(longest)
 	for {
 		err := p.Check(check)
 		if err == nil || time.Now().After(deadline) || p.stopped() {
 			return err
 		}
-		time.Sleep(reportTime / 200)
+		time.Sleep(longest / 200)
 		if err := p.again(); err != nil {
 			return err
 		}

@@ -57,8 +57,8 @@ func bookingsOf(a *transcript.Answer) map[string]int {
 	return made
 }
 
-// rememberBookings remembers what a request has booked, whatever the rule expects of it. What is booked in
-// the world of a stage is gone with it.
+// rememberBookings remembers the bookings of an answer, to cancel them later, also where the rule expects a
+// refusal. Bookings in the world of a stage are gone with the world.
 func (p *player) rememberBookings(method, target, key string) {
 	if !isBooking(method, target) || p.inScratch {
 		return
@@ -72,17 +72,17 @@ func (p *player) rememberBookings(method, target, key string) {
 	}
 }
 
-// canceled is what came of canceling a booking.
+// canceled is the outcome of canceling a booking.
 type canceled int
 
-// What may come of it.
+// The outcomes.
 const (
 	isCanceled canceled = iota
 	cannotCancel
 	notCanceled
 )
 
-// cancelAll cancels what is left of the bookings, and remembers those that it could not, here and at the
+// cancelAll cancels the bookings that are left, and remembers those that it could not cancel, here and at the
 // other server.
 func (p *player) cancelAll() {
 	for _, b := range p.booked {
@@ -102,7 +102,7 @@ func (p *player) cancelAll() {
 	p.like.booked = nil
 }
 
-// cancel cancels what is left of a booking. A ticket that is canceled already makes the whole 409, so the
+// cancel cancels the rest of a booking. A ticket that is canceled already makes the whole 409, so the
 // request names the tickets that still live.
 func (p *player) cancel(base string, b bookedBy) canceled {
 	header := http.Header{"X-Api-Key": {b.key}}

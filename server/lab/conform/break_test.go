@@ -56,7 +56,7 @@ func (x *breakage) meets(r *http.Request) bool {
 //	query-if NAME=REGEXP NAME=VALUE   where a parameter is like that; no VALUE takes it away
 //	body REGEXP => TEXT         in its body
 //	need-body                   without a body it is malformed
-//	key                         it has the key of the first partner, whoever asks
+//	key                         it has the key of the first partner, in place of the one that was sent
 //	forget HEADER               it lacks a header
 //	path REGEXP => TEXT         it is of another path
 func (x *breakage) editRequest(r *http.Request, key string) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// clock is what is known of a server's clock.
+// clock holds what is known about a server's clock.
 type clock struct {
 	ahead    time.Duration // of this machine's
 	still    time.Time     // where it stands still; zero while it ticks

@@ -11,8 +11,9 @@ import (
 	"waybill/server/lab/transcript"
 )
 
-// comparison compares two answers to the same question. Compared is what the interface names and the same
-// timetable makes the same; not ids, tokens, words of messages, seats' labels, and the order of a list.
+// comparison compares two answers to the same question: the members that the interface names and that follow
+// from the timetable. It does not compare ids, tokens, words of messages, seats' labels, or the order of a
+// list.
 type comparison struct {
 	exact bool      // instants are equal; else those that come of clocks are within 2 s
 	now   time.Time // by the clock of the judged server

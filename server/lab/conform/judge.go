@@ -18,9 +18,9 @@ type skip struct{ why string }
 
 func (s *skip) Error() string { return s.why }
 
-// failure is what is wrong with a server. What has one cause is told in full once.
+// failure is a fault of a server. Failures of one cause are printed in full once.
 type failure struct {
-	cause string // the same for what has the same cause
+	cause string // equal for failures of one cause
 	text  string // the request, what came and what was expected
 }
 
@@ -94,9 +94,9 @@ func (p *player) docs() string {
 	return p.opt.LikeURL
 }
 
-// playSteps plays steps, as a rule has them. After a check that failed the others are still played, so that
-// what later rules need is there. Errors: *failure, the first, or *skip. What the steps left would have kept
-// is lacking for the same reason.
+// playSteps plays the steps of a rule. After a check that failed it plays the others, so that later rules
+// find the values that these keep. Errors: the first *failure, or *skip; after a skip, the values that the
+// steps left would have kept are missing for the same reason.
 func (p *player) playSteps(steps []string) (result error) {
 	p.begin()
 	for i, step := range steps {

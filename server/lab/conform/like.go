@@ -55,7 +55,7 @@ func (l *reference) prepare(p *player) error {
 // ofOne are variables that are of one server: its users, its objects, and what it names a stop.
 var ofOne = [...]string{"idToken", "email", "password", "fms", "stop"}
 
-// begin forgets what was kept in an earlier stage. What needs a variable of one server is asked of the judged
+// begin forgets the values of an earlier stage. Requests that need a variable of one server go to the judged
 // one only.
 func (l *reference) begin(known map[string]string) {
 	l.Vars = maps.Clone(known)

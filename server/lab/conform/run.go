@@ -29,6 +29,9 @@ type Options struct {
 	Known  []string // rules that are known to fail
 
 	Stop <-chan struct{} // closed when to end early; what was booked is canceled
+
+	// Await is how long what a server does after its answer may take, a report for example; 0 is 10 seconds.
+	Await time.Duration
 }
 
 // MaxSeats is how many seats a run books at most on a server that others use too. All that a stage has booked

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"waybill/server/docs"
 	"waybill/server/lab/conform"
 	"waybill/server/lab/rig"
 )
@@ -60,6 +62,35 @@ func readSentences(t *testing.T) (list []*sentence, sum string) {
 		}
 	}
 	return list, sum
+}
+
+// The page for testers says how much of the interface no client can tell, and how much needs worlds.
+func TestThePageSaysWhatIsNotCovered(t *testing.T) {
+	page, err := docs.Files.ReadFile("testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(page)), " ")
+	list, _ := readSentences(t)
+	all := 0
+	unseen := 0
+	for _, s := range list {
+		if s.number > 0 {
+			all++
+			if s.unseen != "" {
+				unseen++
+			}
+		}
+	}
+	for _, want := range []string{
+		fmt.Sprintf("The interface has %d sentences. To %d of them", all, all-unseen),
+		fmt.Sprintf("the other %d name", unseen),
+		fmt.Sprintf("these are at least %d rules", len(withoutControl(t))),
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
 }
 
 // Decision conform.sentences: each sentence of the interface stands once in the list of breaks, with servers
@@ -172,6 +203,7 @@ func (b *bench) find(name string, x *breakage) {
 	t := b.t
 	opt := b.opt
 	opt.Stage = x.stage()
+	opt.Await = time.Second / 2 // a sound server is not judged here
 	opt.From, opt.To, opt.Date = "kyiv", "warsaw", "2026-11-25"
 	if !strings.Contains(x.path.String(), "pre-login") {
 		opt.Email, opt.Password = "", "" // each check of a password costs 0.1 s

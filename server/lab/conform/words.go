@@ -12,8 +12,8 @@ import (
 	"waybill/server/frame/words"
 )
 
-// What differs is said in words that lead somebody who is writing a server to the place that is wrong. Each
-// question at the end is a guess.
+// Differences are put into words that lead the author of a server to the fault. Each question at the end is a
+// guess.
 
 // explainRows says what rows there are too many or too few of, and reports whether that says all.
 func (c *comparison) explainRows(path string, got, want, more, less []any) bool {
@@ -54,7 +54,7 @@ func (c *comparison) explainRows(path string, got, want, more, less []any) bool 
 	return true
 }
 
-// say keeps what is said of a list, the first of all.
+// say keeps the first remark about a list.
 func (c *comparison) say(words string) {
 	c.words = cmp.Or(c.words, words)
 }

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A run with -control is played in a world of its own, so that nobody else sees it, and nothing is left. What
-// has something go wrong, or moves a clock by months, has a further one, for a stage: what the next stage
-// finds is as if that had never been.
+// A run with -control is played in a world of its own: nobody else sees it, and nothing is left. Rules that
+// have something go wrong, or move a clock by months, are played in a further world of their stage, so that
+// the next stage finds nothing of that.
 
 // world is one that a run has made; the zero value is none.
 type world struct{ name, url string }
 
-// isSame reports whether two URLs are of one server on this machine, whatever name it is called by.
+// isSame reports whether two URLs are of one server on this machine, also by different names.
 func isSame(a, b string) bool {
 	x, err := url.Parse(a)
 	y, err2 := url.Parse(b)
@@ -153,9 +153,9 @@ func (p *player) mayHarm() error {
 	return nil
 }
 
-// changeRun has the carrier change a run of the world: what is said is its trip, the day on which somebody
-// boards, and the change. Who boards after midnight may be on a run of the service day before, and no answer
-// of the interface shows that: the runs of both days are changed.
+// changeRun has the carrier change a run of the world. said has the trip, the day of boarding, and the
+// change. A passenger who boards after midnight may be on a run of the service day before, which no answer of
+// the interface shows: the runs of both days are changed.
 func (p *player) changeRun(said string) error {
 	said, err := p.Expand(said)
 	if err != nil {

@@ -42,7 +42,7 @@ func (x *exchange) hold(contradicts, told *findings) {
 	}
 }
 
-// fault is what is wrong with a part of an exchange.
+// fault is a mistake in a part of an exchange.
 type fault struct {
 	place string // of a member, indices of arrays left out; "" is the exchange itself
 	what  string

@@ -80,8 +80,8 @@ func (x *exchange) setAnswer(status int, answer message) error {
 	return nil
 }
 
-// unpack takes off what the way has put around a body. What records an answer may have done so already, and
-// leaves the headers as they were: only what is found packed is unpacked.
+// unpack undoes the encodings of a body. A recorder may have done so already and left the headers as they
+// were: a body that is not packed stays as it is.
 func (m *message) unpack() error {
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") {
 		chunks := httputil.NewChunkedReader(bytes.NewReader(m.body))

@@ -10,7 +10,7 @@ import (
 )
 
 // sight is what an exchange shows of a row of decisions.md: that the deployment does the same, or, in words
-// without values, what it does otherwise; the zero value is that it shows nothing of it.
+// without values, what it does otherwise; the zero value shows nothing about the row.
 type sight struct {
 	isSeen  bool
 	differs string // what is otherwise; "" where it is the same
@@ -53,8 +53,8 @@ type row struct {
 	check func(*Recording, *exchange) sight
 }
 
-// rows are the rows that a recording can show. What a row is about and no answer tells, as what is on the
-// disk, is looked for by no check; where a row has several parts, those count that were seen.
+// rows are the rows that a recording can show. No check looks for the parts of a row that no answer shows, as
+// those about the disk. Of a row with several parts those count that were seen.
 var rows = slices.Concat(requestRows, searchRows, bookingRows, companyRows)
 
 // decisionRow finds the ids of decisions.md.

@@ -191,7 +191,7 @@ func (r *Recording) manifestRows(x *exchange) sight {
 	}
 	for _, status := range x.values("data", "passengers", "paymentStatus") {
 		if status != "Paid" && status != "Booked" {
-			return other("a passenger is listed who has neither paid nor booked")
+			return other("a passenger without a paid or booked ticket is listed")
 		}
 	}
 	return same

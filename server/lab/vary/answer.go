@@ -42,7 +42,7 @@ var closed = []string{
 	".data.ticket.slices", // of GET /v2/tickets/{id}
 }
 
-// object writes an object: its members in another order, and one that nobody knows.
+// object writes an object: its members in another order, and an unknown one.
 func (v *Variation) object(w *wire.Writer, name, place string, raw json.RawMessage) {
 	members := membersOf(raw)
 	if !slices.Contains(closed, place) {
@@ -134,9 +134,8 @@ var names = []string{
 // values are what such a member may be.
 var values = []string{`"n/a"`, `""`, `0`, `17`, `-2.5`, `true`, `false`, `null`, `[]`, `["a","b"]`}
 
-// unknown returns the member that nobody knows of an object that has others. It is the same wherever the
-// object is shown, and in whatever state: the object is known by its id, and one without by the names of its
-// members.
+// unknown returns an unknown member for an object. It is the same wherever and whenever the object is shown:
+// an object is known by its id, or without one by the names of its members.
 func (v *Variation) unknown(members []member) member {
 	object := ""
 	for _, m := range members {

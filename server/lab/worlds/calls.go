@@ -72,7 +72,7 @@ func (c *Control) list(w http.ResponseWriter, _ *http.Request) error {
 	list := c.all()
 	at := make([]time.Time, len(list))
 	for i, x := range list {
-		now, err := x.front.Server.Now()
+		now, err := x.Front.Server.Now()
 		if err != nil {
 			return err
 		}
@@ -88,19 +88,19 @@ func (c *Control) list(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // write writes a world, whose clock is at an instant, as a member of an object; "" is an element of an array.
-func (w *world) write(out *wire.Writer, name string, now time.Time) {
+func (w *World) write(out *wire.Writer, name string, now time.Time) {
 	out.Object(name)
-	out.String("name", w.name)
-	out.String("baseUrl", w.front.URL)
-	out.OptionalString("from", w.from)
+	out.String("name", w.Name)
+	out.String("baseUrl", w.Front.URL)
+	out.OptionalString("from", w.From)
 	out.Time("now", now)
-	w.bench.WriteFaults(out)
+	w.Bench.WriteFaults(out)
 	out.EndObject()
 }
 
 // show answers with a world. The error of one that has just stopped, and has no clock any more, is a 503.
-func (w *world) show(to http.ResponseWriter, status int) error {
-	now, err := w.front.Server.Now()
+func (w *World) show(to http.ResponseWriter, status int) error {
+	now, err := w.Front.Server.Now()
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (w *world) show(to http.ResponseWriter, status int) error {
 }
 
 // named returns the world that a call is about.
-func (c *Control) named(r *http.Request) (*world, error) {
+func (c *Control) named(r *http.Request) (*World, error) {
 	w := c.find(r.PathValue("name"))
 	if w == nil {
 		return nil, web.NotFoundFor("name")
@@ -139,11 +139,11 @@ func (c *Control) ofWorld(answer func(*bench.Bench, http.ResponseWriter, *http.R
 		if err != nil {
 			return err
 		}
-		s := of.front.Server
+		s := of.Front.Server
 		if s.Still.Load() {
 			s.RunDue()
 		}
-		return answer(of.bench, w, r)
+		return answer(of.Bench, w, r)
 	}
 }
 
@@ -218,7 +218,7 @@ const thisMachine = "127.0.0.1"
 
 // makeNamed makes a world of a name that none has yet, on a port, while nothing else is changed. The port is
 // taken before anything is made.
-func (c *Control) makeNamed(name, from string, port int) (*world, error) {
+func (c *Control) makeNamed(name, from string, port int) (*World, error) {
 	of, err := c.mayMake(name, from)
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (c *Control) makeNamed(name, from string, port int) (*world, error) {
 }
 
 // mayMake returns the world that a new one is to be a copy of, or why there can be none of the name.
-func (c *Control) mayMake(name, from string) (*world, error) {
+func (c *Control) mayMake(name, from string) (*World, error) {
 	of := c.find(from)
 	switch {
 	case of == nil:
@@ -312,8 +312,8 @@ func (c *Control) put(w http.ResponseWriter, r *http.Request) error {
 }
 
 // reset makes a world a copy of another, while nothing else is changed.
-func (c *Control) reset(to *world, from string) error {
-	if to.name == Main {
+func (c *Control) reset(to *World, from string) error {
+	if to.Name == Main {
 		return errMain
 	}
 	of := c.find(from)
@@ -339,8 +339,8 @@ func (c *Control) delete(w http.ResponseWriter, r *http.Request) error {
 }
 
 // drop removes a world, while nothing else is changed.
-func (c *Control) drop(gone *world) error {
-	if gone.name == Main {
+func (c *Control) drop(gone *World) error {
+	if gone.Name == Main {
 		return errMain
 	}
 	return c.remove(gone)

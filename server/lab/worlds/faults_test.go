@@ -227,7 +227,7 @@ func TestDrip(t *testing.T) {
 	}
 	r.Header.Set("x-api-key", x.key)
 	w := newRecorded()
-	x.c.find("a").front.Server.Handler().ServeHTTP(w, r)
+	x.c.find("a").Front.Server.Handler().ServeHTTP(w, r)
 	for i, part := range w.parts {
 		if len(part) != 100 && (i < len(w.parts)-1 || part == "") {
 			t.Errorf("part %d of %d has %d bytes", i+1, len(w.parts), len(part))
@@ -336,7 +336,7 @@ func TestOutbox(t *testing.T) {
 	}
 	// It fails once: who has it tried again is not refused.
 	again := &admin.Act{By: admin.Self(), Form: url.Values{"message": {"all"}}, Out: io.Discard}
-	if err := x.c.find("a").front.Server.Admin.Do("outbox-retry", again); err != nil {
+	if err := x.c.find("a").Front.Server.Admin.Do("outbox-retry", again); err != nil {
 		t.Fatal(err)
 	}
 	if body := x.call(200, "GET", "/worlds/a/outbox", "").body; strings.Contains(body, `"parked"`) {

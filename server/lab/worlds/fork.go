@@ -15,13 +15,13 @@ import (
 
 // fork copies what a world is to be a copy of into a directory, makes the world's bench, and returns how to
 // run a server there.
-func (c *Control) fork(w *world, dir string) (server.Config, error) {
+func (c *Control) fork(w *World, dir string) (server.Config, error) {
 	if err := durable.Dir(filepath.Dir(c.dir)).Mkdir(filepath.Base(c.dir)); err != nil {
 		return server.Config{}, err
 	}
-	cfg, b, err := c.find(w.from).copyTo(dir, w.name)
-	w.bench = b
-	cfg.Log = c.Log.With("world", w.name)
+	cfg, b, err := c.find(w.From).copyTo(dir, w.Name)
+	w.Bench = b
+	cfg.Log = c.Log.With("world", w.Name)
 	if err != nil {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
@@ -31,18 +31,18 @@ func (c *Control) fork(w *world, dir string) (server.Config, error) {
 // copyTo copies the world's directory, as it is now, into a new one, and returns how to run a server there:
 // with the same partners, keys and users, a name of its own, and nothing to send (decision worlds.forks). The
 // copy is open to nobody yet.
-func (w *world) copyTo(dir, name string) (cfg server.Config, b *bench.Bench, err error) {
-	s := w.front.Server
-	cfg = w.front.Config()
+func (w *World) copyTo(dir, name string) (cfg server.Config, b *bench.Bench, err error) {
+	s := w.Front.Server
+	cfg = w.Front.Config()
 	cfg.Dir = dir
-	cfg.FS = worldDir(dir)
+	cfg.FS = Unsynced(dir)
 	cfg.Witnesses = nil // they know the original
 	cfg.Forked = &ledger.WorldForked{
 		World: name,
-		From:  w.name,
+		From:  w.Name,
 	}
 	err = s.Admin.Alone(func() error {
-		b = w.bench.Fork(cfg.Forked)
+		b = w.Bench.Fork(cfg.Forked)
 		err := s.Store.View(func(st ledger.State, _ time.Time) {
 			cfg.Loaded = server.Loaded{
 				Hash:      st.TimetableHash(),
@@ -62,4 +62,28 @@ func (w *world) copyTo(dir, name string) (cfg server.Config, b *bench.Bench, err
 		cfg.Lab = b.Lab()
 	}
 	return cfg, b, err
+}
+
+// Fork makes a world that is a copy of another as it is now, in a directory that does not exist yet, and
+// serves it at a free port of this machine. No Control knows it: the caller stops its Front, and removes the
+// directory.
+func (w *World) Fork(name, dir string) (*World, error) {
+	cfg, b, err := w.copyTo(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	ln, err := ListenAt(anyPort)
+	if err != nil {
+		return nil, err
+	}
+	f, err := serve(cfg, ln)
+	if err != nil {
+		return nil, err
+	}
+	return &World{
+		Name:  name,
+		From:  w.Name,
+		Front: f,
+		Bench: b,
+	}, nil
 }

@@ -85,15 +85,15 @@ func TestAWorldIsNotSynced(t *testing.T) {
 	notSynced(t, x.c.find("a"), filepath.Join(x.dir, "worlds", "a"))
 	x.call(200, "PUT", "/worlds/a", `{"from":"main"}`)
 	notSynced(t, x.c.find("a"), filepath.Join(x.dir, "worlds", "a"))
-	if fsys := x.c.find(Main).front.Config().FS; fsys != nil {
+	if fsys := x.c.find(Main).Front.Config().FS; fsys != nil {
 		t.Errorf("main is served from %T, want its own directory", fsys)
 	}
 }
 
 // notSynced sees that what is written to a world's directory is there, and was not synced.
-func notSynced(t *testing.T, w *world, dir string) {
+func notSynced(t *testing.T, w *World, dir string) {
 	t.Helper()
-	fsys := w.front.Config().FS
+	fsys := w.Front.Config().FS
 	if fsys == nil {
 		t.Fatal("it is served as any directory")
 	}
@@ -121,7 +121,7 @@ func notSynced(t *testing.T, w *world, dir string) {
 
 // A file of a world has room to grow to what the disk has, and no more.
 func TestAWorldsFileSeesAFullDisk(t *testing.T) {
-	dir := worldDir(t.TempDir())
+	dir := Unsynced(t.TempDir())
 	if err := dir.Mkdir("journal"); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestAWorldsFileSeesAFullDisk(t *testing.T) {
 func TestAWorldThatHasStoppedTellsNoTime(t *testing.T) {
 	x := newControl(t)
 	x.world("a", Main)
-	stopped := x.c.find("a").front
+	stopped := x.c.find("a").Front
 	if err := stopped.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,15 +22,15 @@ func (c *Control) listForDesk() (list []bench.World) {
 	c.changing.RLock()
 	defer c.changing.RUnlock()
 	for _, w := range c.all() {
-		now, _ := w.front.Server.Now() // of one that has stopped the desk shows no time
-		dir := c.path(w.name)
-		if w.name == Main {
+		now, _ := w.Front.Server.Now() // of one that has stopped the desk shows no time
+		dir := c.path(w.Name)
+		if w.Name == Main {
 			dir = ""
 		}
 		list = append(list, bench.World{
-			Name: w.name,
-			From: w.from,
-			URL:  w.front.URL,
+			Name: w.Name,
+			From: w.From,
+			URL:  w.Front.URL,
 			Dir:  dir,
 			Now:  now,
 		})
@@ -51,7 +51,7 @@ func (c *Control) makeAtDesk(name, from string) error {
 
 // resetAtDesk makes a world a copy of another, at the address that it has.
 func (c *Control) resetAtDesk(name, from string) error {
-	return c.change(name, func(w *world) error { return c.reset(w, from) })
+	return c.change(name, func(w *World) error { return c.reset(w, from) })
 }
 
 // removeAtDesk removes a world.
@@ -60,7 +60,7 @@ func (c *Control) removeAtDesk(name string) error {
 }
 
 // change does something with a world, beside which nothing else is changed.
-func (c *Control) change(name string, do func(*world) error) error {
+func (c *Control) change(name string, do func(*World) error) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
 	w := c.find(name)

@@ -71,7 +71,7 @@ func (c *Control) putRun(w http.ResponseWriter, r *http.Request) error {
 		return web.Invalid(web.Problem(fieldOf(err), "is wrong: "+strings.TrimPrefix(err.Error(), "-")))
 	}
 	var said strings.Builder
-	err = of.front.Server.Admin.Do(op, &admin.Act{
+	err = of.Front.Server.Admin.Do(op, &admin.Act{
 		By:   ledger.By{UID: os.Getuid()}, // the world is this process's: it goes with it
 		Form: form,
 		Out:  &said,

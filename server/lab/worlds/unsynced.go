@@ -15,8 +15,8 @@ import (
 // fast (decision worlds.unsynced).
 type unsynced struct{ durable.Dir }
 
-// worldDir returns the files of a world that lies at a path.
-func worldDir(path string) unsynced {
+// Unsynced returns the files of a directory of which nothing is synced, as that of a world.
+func Unsynced(path string) durable.FS {
 	return unsynced{durable.Dir(path)}
 }
 

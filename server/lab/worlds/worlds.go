@@ -49,16 +49,16 @@ type Control struct {
 	changing sync.RWMutex
 
 	mu     sync.Mutex
-	worlds map[string]*world // by name; main is one
+	worlds map[string]*World // by name; main is one
 	closed bool
 }
 
-// world is one of them.
-type world struct {
-	name  string
-	from  string // the world it is a copy of; "" is main's
-	front *front.Front
-	bench *bench.Bench
+// World is a directory that is served, with its bench.
+type World struct {
+	Name  string
+	From  string // the world it is a copy of; "" is main's
+	Front *front.Front
+	Bench *bench.Bench
 }
 
 // Dir returns where the worlds of a directory lie.
@@ -82,11 +82,11 @@ func Listen(ln net.Listener, main *front.Front, b *bench.Bench) *Control {
 		dir:  Dir(cfg.Dir),
 		addr: ln.Addr().String(),
 		most: front.MaxWorlds(),
-		worlds: map[string]*world{
+		worlds: map[string]*World{
 			Main: {
-				name:  Main,
-				front: main,
-				bench: b,
+				Name:  Main,
+				Front: main,
+				Bench: b,
 			},
 		},
 	}
@@ -117,7 +117,7 @@ func (c *Control) Close() error {
 	failed := make([]error, len(list))
 	var ends sync.WaitGroup
 	for i, w := range list {
-		if w.name != Main {
+		if w.Name != Main {
 			ends.Go(func() { failed[i] = c.remove(w) })
 		}
 	}
@@ -126,25 +126,25 @@ func (c *Control) Close() error {
 }
 
 // find returns a world; nil is none.
-func (c *Control) find(name string) *world {
+func (c *Control) find(name string) *World {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.worlds[name]
 }
 
 // all returns the worlds, main first, then by name.
-func (c *Control) all() []*world {
+func (c *Control) all() []*World {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := slices.Collect(maps.Values(c.worlds))
-	slices.SortFunc(list, func(a, b *world) int {
+	slices.SortFunc(list, func(a, b *World) int {
 		switch {
-		case a.name == Main:
+		case a.Name == Main:
 			return -1
-		case b.name == Main:
+		case b.Name == Main:
 			return 1
 		}
-		return compareNames(a.name, b.name)
+		return compareNames(a.Name, b.Name)
 	})
 	return list
 }
@@ -200,16 +200,16 @@ func errMany(most int) error {
 
 // make makes a world that is a copy of another as it is now, on a port that is open already. The port is
 // closed again where that cannot be.
-func (c *Control) make(name string, of *world, ln net.Listener) (*world, error) {
-	w := &world{
-		name: name,
-		from: of.name,
+func (c *Control) make(name string, of *World, ln net.Listener) (*World, error) {
+	w := &World{
+		Name: name,
+		From: of.Name,
 	}
 	cfg, err := c.fork(w, c.path(name))
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	w.front, err = serve(cfg, ln)
+	w.Front, err = serve(cfg, ln)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(cfg.Dir))
 	}
@@ -240,18 +240,18 @@ const next = ".next"
 
 // replace has a world become a copy of another as it is now, at the same address. Until the copy is whole the
 // world is as it was.
-func (c *Control) replace(w, of *world) error {
-	copied := &world{
-		name: w.name,
-		from: of.name,
+func (c *Control) replace(w, of *World) error {
+	copied := &World{
+		Name: w.Name,
+		From: of.Name,
 	}
-	cfg, err := c.fork(copied, c.path(w.name)+next)
+	cfg, err := c.fork(copied, c.path(w.Name)+next)
 	if err != nil {
 		return err
 	}
-	cfg.Dir = c.path(w.name)
-	cfg.FS = worldDir(cfg.Dir)
-	err = w.front.Replace(cfg, func() error {
+	cfg.Dir = c.path(w.Name)
+	cfg.FS = Unsynced(cfg.Dir)
+	err = w.Front.Replace(cfg, func() error {
 		if err := os.RemoveAll(cfg.Dir); err != nil {
 			return err
 		}
@@ -263,16 +263,16 @@ func (c *Control) replace(w, of *world) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w.from = of.name
-	w.bench = copied.bench
+	w.From = of.Name
+	w.Bench = copied.Bench
 	return nil
 }
 
 // remove ends a world, and removes what it had.
-func (c *Control) remove(w *world) error {
+func (c *Control) remove(w *World) error {
 	c.mu.Lock()
-	delete(c.worlds, w.name)
+	delete(c.worlds, w.Name)
 	c.mu.Unlock()
-	err := w.front.Stop()
-	return errors.Join(err, os.RemoveAll(c.path(w.name)))
+	err := w.Front.Stop()
+	return errors.Join(err, os.RemoveAll(c.path(w.Name)))
 }

@@ -424,7 +424,7 @@ func TestTheOutboxForgets(t *testing.T) {
 		Form: url.Values{"email": {"lesia@example.com"}, "reason": {"asked for"}},
 		Out:  io.Discard,
 	}
-	if err := x.c.find("a").front.Server.Admin.Do("forget", act); err != nil {
+	if err := x.c.find("a").Front.Server.Admin.Do("forget", act); err != nil {
 		t.Fatal(err)
 	}
 	body := x.call(200, "GET", "/worlds/a/outbox", "").body

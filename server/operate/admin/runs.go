@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -71,16 +72,24 @@ func runAct(a *Act) (carrier.Act, error) {
 }
 
 // changeRun does something with a run, beside which no timetable is imported.
-func (s *Executor) changeRun(a *Act, do func(carrier.Act) (string, error)) (said string, err error) {
+func (s *Executor) changeRun(a *Act, do func(carrier.Act) (*carrier.Outcome, error)) (string, error) {
 	act, err := runAct(a)
 	if err != nil {
 		return "", err
 	}
+	var o *carrier.Outcome
 	err = s.Alone(func() error {
-		said, err = do(act)
+		o, err = do(act)
 		return err
 	})
-	return said, err
+	switch {
+	case err != nil:
+		return "", err
+	case a.JSON():
+		text, err := json.MarshalIndent(o, "", "  ")
+		return string(text), err
+	}
+	return o.Said, nil
 }
 
 // adminRunCancel cancels a run, and the tickets of it that live.
@@ -95,7 +104,7 @@ func (s *Executor) adminRunMove(a *Act) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.changeRun(a, func(act carrier.Act) (string, error) {
+	return s.changeRun(a, func(act carrier.Act) (*carrier.Outcome, error) {
 		return s.carrier.Move(act, minutes)
 	})
 }
@@ -108,6 +117,13 @@ func (s *Executor) adminRunRestore(a *Act) (string, error) {
 // checkManifest checks which run is meant, and the form of its list.
 func checkManifest(form url.Values) error {
 	format := manifestFormat(form)
+	if form.Has("json") {
+		if form.Has("format") {
+			return errors.New("-json is a format of its own: leave out -format")
+		}
+		_, err := runOf(form)
+		return err
+	}
 	if !slices.Contains(carrier.Formats, format) {
 		return fmt.Errorf("-format %q must be one of %s", format, strings.Join(carrier.Formats, ", "))
 	}
@@ -129,6 +145,9 @@ func (s *Executor) adminManifest(a *Act) (string, error) {
 	m, err := s.carrier.Read(run, carrier.Reader{By: &a.By})
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", run, err)
+	}
+	if a.JSON() {
+		return m.JSON(), nil
 	}
 	return "", m.Write(a.Out, manifestFormat(a.Form))
 }

@@ -3,7 +3,7 @@
 // read passenger lists over HTTP. Each reading leaves a line in the journal, as the list has names and phones
 // of people (decision manifest.rows).
 //
-//	said, err := dispatcher.Cancel(carrier.Act{Run: run, Reason: "no driver", By: by})
+//	outcome, err := dispatcher.Cancel(carrier.Act{Run: run, Reason: "no driver", By: by})
 //	m, err := dispatcher.Read(run, carrier.Reader{By: &by})
 //	err = m.Write(os.Stdout, "text")
 package carrier

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"waybill/booking"
@@ -18,7 +17,7 @@ import (
 )
 
 // A carrier cancels a run, moves it in time, or takes that back. A preview and the act are one decision, so
-// that they cannot differ. Each returns in words what was done.
+// that they cannot differ. Each returns what was done.
 
 // Act is a change of a run, and its author.
 type Act struct {
@@ -28,19 +27,42 @@ type Act struct {
 	By     ledger.By
 }
 
-// decideRun decides, under the lock, what happens to a run, and says it in words: what will happen where it
-// is only asked.
-type decideRun func(st ledger.State, now time.Time) (e ledger.Event, said string, err error)
+// Outcome says what a change of a run did, or with DryRun would do.
+type Outcome struct {
+	Said     string            `json:"said"` // in words, a line
+	Trip     string            `json:"tripId"`
+	Date     string            `json:"date"`
+	DryRun   bool              `json:"dryRun"`
+	Changed  bool              `json:"changed"`  // false: the run was so already
+	Refunded int               `json:"refunded"` // tickets that were paid, and are refunded in full
+	Canceled int               `json:"canceled"` // other tickets that end with the run
+	Valid    int               `json:"valid"`    // tickets that stay valid
+	Waiting  int               `json:"waiting"`  // tickets that follow when the provider has answered
+	Missed   int               `json:"missed"`   // of the valid ones, those that miss their change
+	Refunds  map[string]string `json:"refunds"`  // amounts as in 36.00, by currency
+	Messages int               `json:"messages"` // to passengers
+}
+
+// decideRun decides, under the lock, what happens to a run, and what there is to say of it.
+type decideRun func(st ledger.State, now time.Time, o *Outcome) (ledger.Event, error)
 
 // change changes a run, or says what that would do. A run that is already as it was asked for is no error.
-func (s *Dispatcher) change(a Act, decide decideRun) (said string, err error) {
-	changed := false
-	_, err = s.Store.Update(
+func (s *Dispatcher) change(a Act, decide decideRun) (*Outcome, error) {
+	var o *Outcome
+	written := false
+	_, err := s.Store.Update(
 		func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
-			e, what, err := decide(st, now)
-			said = what
+			o = &Outcome{
+				Trip:    a.Run.Trip,
+				Date:    a.Run.Day.String(),
+				DryRun:  a.DryRun,
+				Changed: true,
+				Refunds: map[string]string{},
+			}
+			e, err := decide(st, now, o)
 			if errors.Is(err, booking.ErrUnchanged) {
-				said = "nothing to change: " + what
+				o.Changed = false
+				o.Said = "nothing to change: " + o.Said
 				return nil, nil
 			}
 			if err != nil || a.DryRun {
@@ -52,92 +74,89 @@ func (s *Dispatcher) change(a Act, decide decideRun) (said string, err error) {
 			}}, nil
 		},
 		func(ledger.State, time.Time) {
-			changed = true
+			written = true
 		},
 	)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	// Where nothing was written there is nothing to show, and nobody to tell.
-	if changed {
+	if written {
 		if _, err := s.ShowTimetable(); err != nil {
-			return "", err
+			return nil, err
 		}
 		web.Wake(s.Outgoing)
 	}
 	if a.DryRun {
-		said = "dry run, nothing is changed: " + said
+		o.Said = "dry run, nothing is changed: " + o.Said
 	}
-	return said, nil
+	return o, nil
 }
 
 // Cancel cancels a run, and the tickets of it that live.
-func (s *Dispatcher) Cancel(a Act) (string, error) {
-	return s.change(
-		a,
-		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
-			// Tickets that the provider was asked about belong to its answer, and follow when it comes.
-			e, waits, err := st.Bookings.CancelRun(now, st.Timetable(), a.Run, a.Reason, s.Phones)
-			said := a.Run.String() + " is cancelled"
-			if e != nil {
-				said += describeCanceled(st, e)
-			}
-			if waits > 0 {
-				said += fmt.Sprintf("; tickets that wait for the provider's answer, and follow then: %d", waits)
-			}
-			return e, said, err
-		},
-	)
+func (s *Dispatcher) Cancel(a Act) (*Outcome, error) {
+	return s.change(a, func(st ledger.State, now time.Time, o *Outcome) (ledger.Event, error) {
+		// Tickets that the provider was asked about belong to its answer, and follow when it comes.
+		e, waits, err := st.Bookings.CancelRun(now, st.Timetable(), a.Run, a.Reason, s.Phones)
+		o.Said = a.Run.String() + " is cancelled"
+		if e != nil {
+			o.addCanceled(st, e)
+		}
+		o.Waiting = waits
+		if waits > 0 {
+			o.Said += fmt.Sprintf("; tickets that wait for the provider's answer, and follow then: %d", waits)
+		}
+		return e, err
+	})
 }
 
-// describeCanceled says how many tickets a cancelled run takes with it, and what comes back.
-func describeCanceled(st ledger.State, e *booking.RunCanceled) string {
+// addCanceled says how many tickets a cancelled run takes with it, and what comes back.
+func (o *Outcome) addCanceled(st ledger.State, e *booking.RunCanceled) {
 	// A run is sold in the currencies of all the countries on its way.
 	refunds := map[string]int64{}
-	refunded := 0
 	for _, x := range e.Tickets {
-		if x.Refunded {
-			_, t := st.Bookings.AnyTicket(x.ID)
-			refunds[string(t.Currency[:])] += x.Refund
-			refunded++
+		o.Messages += len(x.Sends)
+		if !x.Refunded {
+			o.Canceled++
+			continue
 		}
+		o.Refunded++
+		_, t := st.Bookings.AnyTicket(x.ID)
+		refunds[string(t.Currency[:])] += x.Refund
 	}
-	var said strings.Builder
-	fmt.Fprintf(&said, "; tickets: %d refunded, %d canceled", refunded, len(e.Tickets)-refunded)
+	o.Said += fmt.Sprintf("; tickets: %d refunded, %d canceled", o.Refunded, o.Canceled)
 	for _, currency := range slices.Sorted(maps.Keys(refunds)) {
-		fmt.Fprintf(&said, "; %s %s come back", words.Hundredths(refunds[currency]), currency)
+		o.Refunds[currency] = words.Hundredths(refunds[currency]).String()
+		o.Said += fmt.Sprintf("; %s %s come back", o.Refunds[currency], currency)
 	}
-	sends := describeSends(e.Tickets, func(x booking.CanceledWithRun) []string { return x.Sends })
-	return said.String() + sends
+	o.addMessages()
 }
 
-// describeSends says how many messages go out: passengers without an address or a phone hear nothing, and
+// addMessages says how many messages go out: passengers without an address or a phone hear nothing, and
 // somebody may have to be called.
-func describeSends[T any](tickets []T, sends func(T) []string) string {
-	n := 0
-	for _, t := range tickets {
-		n += len(sends(t))
-	}
-	return "; messages to passengers: " + strconv.Itoa(n)
+func (o *Outcome) addMessages() {
+	o.Said += "; messages to passengers: " + strconv.Itoa(o.Messages)
 }
 
 // Move has a run leave earlier or later than its timetable says.
-func (s *Dispatcher) Move(a Act, minutes int) (string, error) {
-	return s.change(
-		a,
-		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
-			e, missed, err := st.Bookings.MoveRun(now, st.Timetable(), a.Run, minutes, a.Reason, s.Phones)
-			said := a.Run.String() + " leaves " + story.Later(minutes) + describeDeparture(st, a.Run, minutes)
-			if e != nil {
-				said += fmt.Sprintf("; tickets that stay valid: %d", len(e.Tickets)) +
-					describeSends(e.Tickets, func(x booking.ToldTicket) []string { return x.Sends })
+func (s *Dispatcher) Move(a Act, minutes int) (*Outcome, error) {
+	return s.change(a, func(st ledger.State, now time.Time, o *Outcome) (ledger.Event, error) {
+		e, missed, err := st.Bookings.MoveRun(now, st.Timetable(), a.Run, minutes, a.Reason, s.Phones)
+		o.Said = a.Run.String() + " leaves " + story.Later(minutes) + describeDeparture(st, a.Run, minutes)
+		if e != nil {
+			o.Valid = len(e.Tickets)
+			for _, x := range e.Tickets {
+				o.Messages += len(x.Sends)
 			}
-			if missed > 0 {
-				said += fmt.Sprintf("; of them miss their change, and need you: %d", missed)
-			}
-			return e, said, err
-		},
-	)
+			o.Said += fmt.Sprintf("; tickets that stay valid: %d", o.Valid)
+			o.addMessages()
+		}
+		o.Missed = missed
+		if missed > 0 {
+			o.Said += fmt.Sprintf("; of them miss their change, and need you: %d", missed)
+		}
+		return e, err
+	})
 }
 
 // describeDeparture says when a moved run leaves, by the clock at its first stop: a dispatcher compares it
@@ -157,26 +176,23 @@ func describeDeparture(st ledger.State, name ids.RunName, minutes int) string {
 }
 
 // Restore takes back that a run is cancelled, or else that it is moved, as long as nothing has followed.
-func (s *Dispatcher) Restore(a Act) (string, error) {
-	return s.change(
-		a,
-		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
-			// A change that tickets have followed cannot be undone by it: passengers were told.
-			was := st.Bookings.Change(a.Run)
-			e, err := st.Bookings.RestoreRun(now, st.Timetable(), a.Run, a.Reason)
-			said := a.Run.String() + " leaves as its timetable says again"
-			switch {
-			case errors.Is(err, booking.ErrUnchanged):
-				said = a.Run.String() + " is as its timetable says"
-			case was.Canceled && was.Shift != 0:
-				later := story.Later(int(was.Shift / 60))
-				said = a.Run.String() + " is no longer cancelled, and leaves " + later
-			case was.Canceled:
-				said = a.Run.String() + " is no longer cancelled"
-			}
-			return e, said, err
-		},
-	)
+func (s *Dispatcher) Restore(a Act) (*Outcome, error) {
+	return s.change(a, func(st ledger.State, now time.Time, o *Outcome) (ledger.Event, error) {
+		// A change that tickets have followed cannot be undone by it: passengers were told.
+		was := st.Bookings.Change(a.Run)
+		e, err := st.Bookings.RestoreRun(now, st.Timetable(), a.Run, a.Reason)
+		o.Said = a.Run.String() + " leaves as its timetable says again"
+		switch {
+		case errors.Is(err, booking.ErrUnchanged):
+			o.Said = a.Run.String() + " is as its timetable says"
+		case was.Canceled && was.Shift != 0:
+			later := story.Later(int(was.Shift / 60))
+			o.Said = a.Run.String() + " is no longer cancelled, and leaves " + later
+		case was.Canceled:
+			o.Said = a.Run.String() + " is no longer cancelled"
+		}
+		return e, err
+	})
 }
 
 // FinishCancellations cancels what a crash has left alive of runs that are cancelled: it came between an

@@ -296,6 +296,15 @@ var PagePolicy = docs.PagePolicy(docs.StyleIn(pageText))
 
 var page = template.Must(template.New("manifest").Parse(pageText))
 
+// JSON returns the list as the verb prints it: the data of the answer over HTTP.
+func (m *Manifest) JSON() string {
+	w := new(wire.Writer)
+	w.Object("")
+	m.WriteJSON(w)
+	w.EndObject()
+	return string(w.B)
+}
+
 // WriteJSON writes the members of the answer of GET /v2/company/runs/{tripId}/{date}/passengers.
 func (m *Manifest) WriteJSON(w *wire.Writer) {
 	x := m.sheet()

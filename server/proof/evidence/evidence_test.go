@@ -269,7 +269,7 @@ func someBits(files map[string][]byte) (x flips) {
 			continue
 		}
 		for at := range text {
-			step := 29
+			step := 97
 			if *rig.Long {
 				step = 1
 			}
@@ -285,11 +285,11 @@ func someBits(files map[string][]byte) (x flips) {
 	return x
 }
 
-// keyBits has each bit of each character of keys.txt changed, or one bit of each.
+// keyBits has each bit of each character of keys.txt changed, or one bit of each third.
 func keyBits(files map[string][]byte) (list [][3]any) {
 	for at, c := range files["keys.txt"] {
 		for bit := range 8 {
-			if c != '\n' && (*rig.Long || bit == at%8) {
+			if c != '\n' && (*rig.Long || at%3 == 0 && bit == at%8) {
 				list = append(list, [3]any{"keys.txt", at, bit})
 			}
 		}

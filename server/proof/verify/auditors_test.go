@@ -81,8 +81,8 @@ func theirs(t *testing.T, dir string) (o opinion) {
 	return o
 }
 
-// oddities are values that readers of JSON take differently, by what they replace in a sale: a forger uses them
-// to have an auditor see other numbers than the program does, or none, as it has ended.
+// oddities are values that readers of JSON take differently, by what they replace in a sale: a forger uses
+// them to have an auditor see other numbers than the program does, or none, as it has ended.
 var oddities = map[string]string{
 	`"amount":\d+`:          `"amount":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000),
 	`"amount":(\d+)`:        `"amount":Infinity`,

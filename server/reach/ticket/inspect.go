@@ -3,10 +3,12 @@ package ticket
 import (
 	"bufio"
 	"crypto/ed25519"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"waybill/booking/ids"
 	"waybill/schedule"
@@ -53,9 +55,39 @@ func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 	return x, nil
 }
 
-// Inspect checks codes, a line each. It writes the ride that each is good for, or what is wrong with it. A
-// code that came before is a ticket shown twice. The error is ErrRefused, or that of reading.
-func (x *Inspector) Inspect(in io.Reader, out io.Writer) error {
+// Verdict is what an inspector says of a code.
+type Verdict struct {
+	Good bool   `json:"good"`
+	Said string `json:"said"` // in words, a line
+	Ride *Ride  `json:"ride"` // nil where the code is not genuine
+}
+
+// Ride is what a genuine code is for.
+type Ride struct {
+	Ticket    string    `json:"ticketId"`
+	Seat      int16     `json:"seat"`
+	Departure time.Time `json:"departure"` // from the stop where the passenger boards, to the minute
+	From      int16     `json:"fromStop"`  // positions among the stops of the run, from 1
+	To        int16     `json:"toStop"`
+	Run       string    `json:"run"` // in hex, the first 6 bytes of SHA-256 of its trip and its date
+}
+
+// Ride returns what a code is for, as programs read it.
+func (c Code) Ride() *Ride {
+	return &Ride{
+		Ticket:    c.Ticket.String(),
+		Seat:      c.Seat,
+		Departure: c.Departure.UTC(),
+		From:      c.From + 1,
+		To:        c.To + 1,
+		Run:       hex.EncodeToString(c.Run[:]),
+	}
+}
+
+// Inspect checks codes, a line each, and reports on each what it is good for, or what is wrong with it. A
+// code that came before is a ticket shown twice. The error is ErrRefused, or that of reading or of the
+// report.
+func (x *Inspector) Inspect(in io.Reader, report func(Verdict) error) error {
 	var refused error
 	lines := bufio.NewReaderSize(in, maxCode)
 	for n := 0; ; {
@@ -73,11 +105,11 @@ func (x *Inspector) Inspect(in io.Reader, out io.Writer) error {
 			continue
 		}
 		n++
-		said, good := x.check(text)
-		if !good {
+		verdict := x.check(text)
+		if !verdict.Good {
 			refused = ErrRefused
 		}
-		if _, err := fmt.Fprintln(out, said); err != nil {
+		if err := report(verdict); err != nil {
 			return err
 		}
 	}
@@ -97,22 +129,23 @@ func readCode(lines *bufio.Reader) (string, error) {
 }
 
 // check checks one code.
-func (x *Inspector) check(text string) (said string, good bool) {
+func (x *Inspector) check(text string) Verdict {
 	c, err := Check(x.public, text)
-	switch {
-	case err != nil:
-		return "NOT GOOD: " + err.Error(), false
-	case x.run != nil && !c.IsOf(*x.run):
-		return fmt.Sprintf(
-			"NOT GOOD for %s: genuine, but of another run: %s",
-			x.run,
-			c,
-		), false
+	if err != nil {
+		return Verdict{Said: "NOT GOOD: " + err.Error()}
 	}
+	v := Verdict{Ride: c.Ride()}
 	ride := shown{c.Ticket, c.Run, c.From, c.To}
-	if x.seen[ride] {
-		return "NOT GOOD: shown before: " + c.String(), false
+	switch {
+	case x.run != nil && !c.IsOf(*x.run):
+		v.Said = fmt.Sprintf("NOT GOOD for %s: genuine, but of another run: %s", x.run, c)
+		return v
+	case x.seen[ride]:
+		v.Said = "NOT GOOD: shown before: " + c.String()
+	default:
+		v.Good = true
+		v.Said = "genuine: " + c.String()
 	}
 	x.seen[ride] = true
-	return "genuine: " + c.String(), true
+	return v
 }

@@ -1,0 +1,178 @@
+package command
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/server/frame/words"
+)
+
+// The flags and operands of a verb, read from the environment and the command line.
+
+// newCall makes a call of a verb, with its flags at what they are where nobody sets them.
+func (p *Process) newCall(v *verb) *call {
+	c := &call{p, flag.NewFlagSet(v.name, flag.ContinueOnError), v, "waybill-data", nil}
+	// Package flag writes its errors itself. Here they are one line, with the others.
+	c.SetOutput(io.Discard)
+	if !v.is(noData) {
+		c.StringVar(&c.dir, "data", c.dir, "the data `directory`")
+	}
+	// The type of a flag's default is the flag's.
+	for _, o := range v.flags {
+		switch value := o.value.(type) {
+		case bool:
+			c.Bool(o.name, value, o.about)
+		case int:
+			c.Int(o.name, value, o.about)
+		case float64:
+			c.Float64(o.name, value, o.about)
+		case uint64:
+			c.Uint64(o.name, value, o.about)
+		case time.Duration:
+			c.Duration(o.name, value, o.about)
+		case string:
+			c.String(o.name, value, o.about)
+		case []string:
+			c.Var(new(listFlag), o.name, o.about)
+		}
+	}
+	return c
+}
+
+// listFlag is a flag that may be given again: -witness A -witness B. In the environment, where a name stands
+// only once, commas stand between its values: WAYBILL_WITNESS=A,B. As with other flags, what the command line
+// says takes the place of what the environment says.
+type listFlag struct {
+	values []string
+	stale  bool // what the environment says counts no more once the command line says something
+}
+
+// String returns the values as the environment has them.
+func (l *listFlag) String() string { return strings.Join(l.values, ",") }
+
+// Set adds values.
+func (l *listFlag) Set(text string) error {
+	if l.stale {
+		l.values = nil
+		l.stale = false
+	}
+	for value := range strings.FieldsFuncSeq(text, isComma) {
+		l.values = append(l.values, strings.TrimSpace(value))
+	}
+	return nil
+}
+
+// Get returns the values.
+func (l *listFlag) Get() any { return l.values }
+
+// get returns the value of a flag, which has the type of its default.
+func (c *call) get(name string) any {
+	return c.Lookup(name).Value.(flag.Getter).Get()
+}
+
+// text returns the value of a flag that is a text; "" is one that nobody has set, unless its default is
+// another.
+func (c *call) text(name string) string {
+	return c.get(name).(string)
+}
+
+// list returns the values of a flag that may be given again, in the order in which they were given; none
+// where nobody has given it.
+func (c *call) list(name string) []string {
+	return c.get(name).([]string)
+}
+
+// isGiven reports whether somebody has set a flag, be it to what it is without.
+func (c *call) isGiven(name string) (given bool) {
+	c.Visit(func(f *flag.Flag) {
+		given = given || f.Name == name
+	})
+	return given
+}
+
+// read reads flags, of the environment and then of the command line, and counts the operands.
+func (c *call) read(args []string) error {
+	if err := c.fromEnv(); err != nil {
+		return err
+	}
+	c.VisitAll(func(f *flag.Flag) {
+		if list, ok := f.Value.(*listFlag); ok {
+			list.stale = true
+		}
+	})
+	if err := c.Parse(args); err != nil {
+		// Package flag has no error of a type for this, only the text.
+		if name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
+			if slices.Contains(absentFlags[c.verb.name], name) {
+				return fmt.Errorf("-%s: %s", name, notInBuild)
+			}
+			var known []string
+			c.VisitAll(func(f *flag.Flag) {
+				known = append(known, f.Name)
+			})
+			return errors.New("there is no flag -" + name + strings.Replace(meant(name, known, "-"), " ",
+				"; ", 1))
+		}
+		return err
+	}
+	if c.dir == "" {
+		return errors.New("-data names no directory")
+	}
+	want := strings.Fields(c.verb.operands)
+	optional := strings.Count(c.verb.operands, "[")
+	if c.NArg() <= len(want) && c.NArg() >= len(want)-optional {
+		return nil
+	}
+	// The commonest mistake has a text of its own: flag stops at the first operand, and takes what follows
+	// for more of them.
+	for _, arg := range c.FlagSet.Args() {
+		if strings.HasPrefix(arg, "-") && arg != "-" && c.NArg() > len(want) {
+			return fmt.Errorf("flags come before operands: %s stands after %q", arg, c.Arg(0))
+		}
+	}
+	if len(want) == 0 {
+		return fmt.Errorf("takes no operands, not %q", c.Arg(0))
+	}
+	return fmt.Errorf("takes %s after its flags, not %s", strings.Join(want, " and "),
+		words.Counted(c.NArg(), "operand"))
+}
+
+// fromEnv sets the flags that the environment gives; the command line overrides them. A container's settings
+// are variables, and a wrong one is an error like a wrong flag.
+func (c *call) fromEnv() (err error) {
+	for _, absent := range absentFlags[c.verb.name] {
+		if _, ok := c.Env(variable(absent)); ok {
+			return fmt.Errorf("%s: %s", variable(absent), notInBuild)
+		}
+	}
+	c.VisitAll(func(f *flag.Flag) {
+		name := variable(f.Name)
+		if v, ok := c.Env(name); ok && err == nil {
+			if err = c.Set(f.Name, v); err != nil {
+				err = fmt.Errorf("%s=%q: %w", name, v, err)
+			}
+		}
+	})
+	return err
+}
+
+// variable returns the name of a flag in the environment.
+func variable(flag string) string {
+	return "WAYBILL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// usage writes how a verb is called, with its flags.
+func (c *call) usage(to io.Writer) {
+	fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", c.verb.name, c.verb.operands, c.verb.name,
+		c.verb.about)
+	fmt.Fprint(to, "Flags come before operands. ",
+		"Each can also be given in the environment, as WAYBILL_<FLAG>.\n\n")
+	c.SetOutput(to)
+	c.PrintDefaults()
+	c.SetOutput(io.Discard)
+}
