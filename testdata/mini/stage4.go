@@ -76,7 +76,7 @@ func (r *Request) sell(order Order) *Booking {
 		booking.tickets = append(booking.tickets, ticket)
 	}
 	for _, leg := range journey {
-		for i, seat := range page(r.freeSeats(leg), 0, len(booking.tickets)) {
+		for i, seat := range inRow(r.freeSeats(leg), len(booking.tickets)) {
 			ride := Ride{leg, seat, leg.price(order.Currency), 0}
 			booking.tickets[i].rides = append(booking.tickets[i].rides, ride)
 		}
@@ -86,11 +86,22 @@ func (r *Request) sell(order Order) *Booking {
 	return booking
 }
 
+// inRow are the first seats for a group that are in a row, or else the lowest ones (seats.segments in
+// /docs/silent).
+func inRow(free []int, group int) []int {
+	for i := range len(free) - group + 1 {
+		if free[i+group-1]-free[i] == group-1 {
+			return free[i : i+group]
+		}
+	}
+	return free[:group]
+}
+
 // checkOrder refuses what cannot be sold, or tells for which journey it is.
 func (r *Request) checkOrder(order Order) Journey {
 	offer, group := r.read(order.OfferID), len(order.Passengers)
-	isOffer := offer.Kind == "offer"
-	r.want(isOffer && (offer.For == "" || offer.For == r.partner.name), "offerId", "is no offer")
+	isOffer := offer.Kind == "offer" && (offer.For == "" || offer.For == r.partner.name)
+	r.want(isOffer, "offerId", "is no offer")
 	if isOffer && !r.now.Before(offer.Expires) {
 		r.complaints = append(r.complaints, complaint{"Offer expired", "OFFER_EXPIRED", nil})
 	}
@@ -116,8 +127,8 @@ func (r *Request) checkOrder(order Order) Journey {
 func (r *Request) freeSeats(l Leg) (free []int) {
 	taken := map[int]bool{}
 	for _, ticket := range r.tickets {
-		for _, other := range ticket.rides {
-			if other.Run == l.Run && other.From < l.To && l.From < other.To && r.lives(ticket) {
+		for _, other := range r.held(ticket) {
+			if other.Run == l.Run && other.From < l.To && l.From < other.To {
 				taken[other.seat] = true
 			}
 		}

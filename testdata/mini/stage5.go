@@ -62,13 +62,13 @@ func chosen(tickets []*Ticket, ids []string) (some []*Ticket) {
 func (r *Request) act(act Act, tickets []*Ticket) {
 	barred := where(tickets, func(t *Ticket) bool { return act[r.phase(t)] == "" })
 	refuseIf(barred != nil, conflict("STATE", object{"ordersIds": idsOf(barred)}))
-	seatless := r.seatless(act, tickets)
-	refuseIf(seatless != nil, conflict("NO_SEATS", object{"ordersIds": idsOf(seatless)}))
+	if act[Uncompleted] != Canceled {
+		r.revive(tickets)
+	}
 	for _, ticket := range tickets {
 		next := act[r.phase(ticket)]
 		switch next {
 		case Paid, Booked:
-			r.takeSeats(ticket)
 			ticket.payment = next
 		case Refund:
 			next = r.giveBack(ticket)

@@ -36,20 +36,54 @@ func (r *Request) lives(t *Ticket) bool {
 	return slices.Contains([]Phase{Unpaid, Booked, Paid}, r.phase(t))
 }
 
-// seatless are the tickets that are to be revived, beyond those for which seats are left.
-func (r *Request) seatless(act Act, tickets []*Ticket) []*Ticket {
-	toRevive := where(tickets, func(t *Ticket) bool { return !r.lives(t) && act[Uncompleted] != Canceled })
-	return where(toRevive, func(t *Ticket) bool { return slices.Index(toRevive, t) >= r.seatsLeft(t.journey) })
+// held are the rides of a ticket on which its seats are nobody else's.
+func (r *Request) held(t *Ticket) []Ride {
+	if r.lives(t) {
+		return t.rides
+	}
+	return r.revived[t]
 }
 
-// takeSeats gives a ticket that is revived its seats again, or the lowest ones where those are taken.
-func (r *Request) takeSeats(t *Ticket) {
-	for i, ride := range t.rides {
-		free := r.freeSeats(ride.Leg)
-		if !r.lives(t) && !slices.Contains(free, ride.seat) {
-			t.rides[i].seat = free[0]
+// revive gives tickets seats again that have none any more (tickets.revival in /docs/silent): first those
+// whose own are free get these, then the others the lowest that are left. If some lack one, it is refused
+// for all, and the conflict names these.
+func (r *Request) revive(tickets []*Ticket) {
+	r.revived = map[*Ticket][]Ride{}
+	for _, seatsFor := range []func(*Ticket) []Ride{r.ownSeats, r.anySeats} {
+		for _, ticket := range tickets {
+			if r.held(ticket) == nil {
+				r.revived[ticket] = seatsFor(ticket)
+			}
 		}
 	}
+	seatless := where(tickets, func(t *Ticket) bool { return r.held(t) == nil })
+	refuseIf(seatless != nil, conflict("NO_SEATS", object{"ordersIds": idsOf(seatless)}))
+	for ticket, rides := range r.revived {
+		ticket.rides = rides
+	}
+}
+
+// ownSeats are a ticket's rides as they were, or nil where a seat is somebody else's by now.
+func (r *Request) ownSeats(t *Ticket) []Ride {
+	for _, ride := range t.rides {
+		if !slices.Contains(r.freeSeats(ride.Leg), ride.seat) {
+			return nil
+		}
+	}
+	return t.rides
+}
+
+// anySeats are a ticket's rides with the lowest seats, or nil where there are none.
+func (r *Request) anySeats(t *Ticket) []Ride {
+	rides := slices.Clone(t.rides)
+	for i, ride := range rides {
+		free := r.freeSeats(ride.Leg)
+		if len(free) == 0 {
+			return nil
+		}
+		rides[i].seat = free[0]
+	}
+	return rides
 }
 
 func needsTestClock(r *Request) { refuseIf(!r.clock.isTest, notFound) }

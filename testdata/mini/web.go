@@ -64,6 +64,7 @@ type Request struct {
 	now        time.Time   // all of a request happens at one instant
 	partner    *Partner    // who asks, if it is one
 	complaints []complaint
+	revived    map[*Ticket][]Ride // the seats that lapsed tickets get by this request
 }
 
 // A route is there from its stage on. Before all else its guard refuses those who may not call it.
