@@ -44,15 +44,15 @@ func (r *Request) held(t *Ticket) []Ride {
 	return r.revived[t]
 }
 
-// revive gives tickets seats again that have none any more (tickets.revival in /docs/silent): first those
-// whose own are free get these, then the others the lowest that are left. If some lack one, it is refused
-// for all, and the conflict names these.
+// revive gives tickets seats again that have none any more: first those whose own are free on all legs get
+// these, then the others the lowest that are left, in their order (tickets.revival in /docs/silent). If some
+// lack one, no ticket is revived, and the conflict names these.
 func (r *Request) revive(tickets []*Ticket) {
 	r.revived = map[*Ticket][]Ride{}
-	for _, seatsFor := range []func(*Ticket) []Ride{r.ownSeats, r.anySeats} {
+	for _, onlyOwn := range []bool{true, false} {
 		for _, ticket := range tickets {
 			if r.held(ticket) == nil {
-				r.revived[ticket] = seatsFor(ticket)
+				r.revived[ticket] = r.seatsAgain(ticket, onlyOwn)
 			}
 		}
 	}
@@ -63,22 +63,16 @@ func (r *Request) revive(tickets []*Ticket) {
 	}
 }
 
-// ownSeats are a ticket's rides as they were, or nil where a seat is somebody else's by now.
-func (r *Request) ownSeats(t *Ticket) []Ride {
-	for _, ride := range t.rides {
-		if !slices.Contains(r.freeSeats(ride.Leg), ride.seat) {
-			return nil
-		}
-	}
-	return t.rides
-}
-
-// anySeats are a ticket's rides with the lowest seats, or nil where there are none.
-func (r *Request) anySeats(t *Ticket) []Ride {
+// seatsAgain are the rides of a ticket, on each leg with its own seat if it is free. If it is not, it is the
+// lowest, unless only its own will do. It is nil where a leg has none.
+func (r *Request) seatsAgain(t *Ticket, onlyOwn bool) []Ride {
 	rides := slices.Clone(t.rides)
 	for i, ride := range rides {
 		free := r.freeSeats(ride.Leg)
-		if len(free) == 0 {
+		if slices.Contains(free, ride.seat) {
+			continue
+		}
+		if onlyOwn || len(free) == 0 {
 			return nil
 		}
 		rides[i].seat = free[0]
