@@ -22,7 +22,7 @@ var feed struct {
 	fmsObjects, services, exceptions, transfers        map[string]row
 	trips                                              map[string]*Trip
 	rides                                              map[string][]Leg // by cities, without dates
-	fares                                              map[string]int   // by route, zones and currency
+	fares                                              map[string]int   // by what they name
 	refundRules                                        map[string][]row // by route or company
 	discounts                                          []row
 	firstCompany                                       row
@@ -71,9 +71,10 @@ func readFeed(dir string) {
 	}
 	fares := by(rows(dir, "fare_attributes.txt"), "fare_id")
 	feed.fares = map[string]int{}
-	for _, r := range rows(dir, "fare_rules.txt") {
+	for _, r := range rows(dir, "fare_rules.txt") { // of fares that name the same the cheapest counts
 		fare, ride := fares[r["fare_id"]], r.key("route_id", "origin_id", "destination_id")
-		feed.fares[ride+" "+fare["currency_type"]] = fare.hundredths("price")
+		names, price := fare.key("currency_type", "agency_id")+" "+ride, fare.hundredths("price")
+		feed.fares[names] = min(price, cmp.Or(feed.fares[names], price))
 	}
 	readTrips(dir)
 }

@@ -102,9 +102,29 @@ func share(amount, percent int) int        { return (amount*percent + 50_00) / 1
 
 // price is what a ride costs, its discount taken off, or 0 where it is not sold in a currency.
 func (l Leg) price(currency string) int {
-	from, to := l.boarding().stop["zone_id"], l.alighting().stop["zone_id"]
-	price := feed.fares[l.trip().row["route_id"]+" "+from+" "+to+" "+currency]
+	price := l.fare(currency)
 	return price - share(price, l.discount().hundredths("amount"))
+}
+
+// fare is that of the fares for a ride which names most, and of these the cheapest ("What GTFS says" in
+// /docs/feed). Each bit of blanks is something that it leaves blank.
+func (l Leg) fare(currency string) (price int) {
+	most, names := -1, []string{l.trip().company["agency_id"], l.trip().row["route_id"],
+		l.boarding().stop["zone_id"], l.alighting().stop["zone_id"]}
+	for blanks := range 1 << len(names) {
+		key, named := currency, 0
+		for i, name := range names {
+			key += " "
+			if name != "" && blanks>>i&1 == 0 {
+				key, named = key+name, named+1
+			}
+		}
+		fare, isThere := feed.fares[key]
+		if isThere && (named > most || named == most && fare < price) {
+			price, most = fare, named
+		}
+	}
+	return price
 }
 
 // price is that of all legs together, or 0 where one of them is not sold in a currency.

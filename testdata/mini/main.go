@@ -22,6 +22,7 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"flag"
 	"fmt"
@@ -36,7 +37,7 @@ type Server struct {
 	mutex    sync.Mutex
 	clock    Clock
 	opened   time.Time
-	key      []byte              // signs offers, ID tokens and links
+	key      ed25519.PrivateKey  // signs offers, ID tokens and links
 	partners map[string]*Partner // by their keys
 	bookings []*Booking          // the newest first
 	tickets  []*Ticket           // those of the newest booking first
@@ -90,7 +91,8 @@ func main() {
 	if isTest && *start != "now" {
 		now = must(time.Parse(time.RFC3339, *start))
 	}
-	s := &Server{opened: now, key: []byte(rand.Text())}
+	_, key, _ := ed25519.GenerateKey(rand.Reader)
+	s := &Server{opened: now, key: key}
 	s.clock = Clock{isTest, isTest && *frozen, now, time.Now()}
 	s.openAccounts()
 	log.Fatal(http.ListenAndServe(*addr, s.handler(*stage)))
@@ -119,7 +121,8 @@ func (s *Server) openAccounts() {
 			fms = id
 		}
 	}
-	idToken := s.sign(Token{"user", s.user.email, nil, s.opened.AddDate(10, 0, 0)})
+	token := Token{Kind: serviceItself, For: s.user.email, Email: s.user.email, IsVerified: true}
+	idToken := s.sign(token, s.opened.AddDate(10, 0, 0))
 	fmt.Printf("EMAIL=%s\nPASSWORD=%s\nCOMPANY=%s\n", s.user.email, password, company["agency_id"])
 	fmt.Printf("FMS=%s\nID_TOKEN=%s\n", fms, idToken)
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +72,7 @@ func (r *Request) departureView(j Journey) object {
 	if price := j.price(currency); price > 0 {
 		amount = money(price)
 	}
-	return object{"id": r.sign(Token{"offer", "", j, r.now.Add(offerLifetime)}),
+	return object{"id": r.sign(Token{Kind: "offer", Journey: j}, r.now.Add(offerLifetime)),
 		"company": object{
 			"id": company["agency_id"], "name": company["agency_name"],
 			"slug": orNull(company["waybill_slug"]), "logoUrl": orNull(company["waybill_logo_url"]),
@@ -87,32 +85,46 @@ func (r *Request) departureView(j Journey) object {
 		"seatsLeft":         r.seatsLeft(j)}
 }
 
-// A Token is what the server has said, and will hold to until it expires. To whoever shows it again it must
-// be of the kind that is asked for: an offer, an ID token, or the link of a report.
+// A Token is what the server has said, and will hold to until it expires, as a JSON Web Token. To whoever
+// shows it again it must be of the kind that is asked for: an offer, the link of a report, or an ID token,
+// which is for the service itself and has the claims of /docs/signing-in.
 type Token struct {
-	Kind, For string // a partner, or anybody where it is "", a user's e-mail, a report
-	Journey   Journey
-	Expires   time.Time
+	Issuer     string  `json:"iss"`
+	Kind       string  `json:"aud"`
+	For        string  `json:"sub"` // a partner, or anybody where it is "", a user's e-mail, a report
+	Email      string  `json:"email,omitempty"`
+	IsVerified bool    `json:"email_verified,omitempty"`
+	Journey    Journey `json:"journey,omitempty"`
+	Issued     float64 `json:"iat"` // in seconds, as is the next
+	Expires    float64 `json:"exp"`
 }
 
+const issuer, serviceItself = "urn:waybill:development", "waybill"
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
 // sign makes a text of a token that nobody else can make: what is promised need not be remembered.
-func (s *Server) sign(token Token) string {
-	content, _ := json.Marshal(token)
-	return s.seal(base64.RawURLEncoding.EncodeToString(content))
+func (s *Server) sign(token Token, until time.Time) string {
+	token.Issuer, token.Issued, token.Expires = issuer, seconds(s.clock.now()), seconds(until)
+	claims, _ := json.Marshal(token)
+	return s.seal(inBase64([]byte(`{"alg":"EdDSA","typ":"JWT"}`)) + "." + inBase64(claims))
 }
 
 func (s *Server) seal(content string) string {
-	seal := hmac.New(sha256.New, s.key)
-	io.WriteString(seal, content)
-	return fmt.Sprintf("%s.%x", content, seal.Sum(nil))
+	return content + "." + inBase64(ed25519.Sign(s.key, []byte(content)))
 }
+
+func inBase64(bytes []byte) string { return base64.RawURLEncoding.EncodeToString(bytes) }
 
 // read is the token of a text. Its kind is "" where it is none, and it may have expired.
 func (s *Server) read(text string) (token Token) {
-	content, _, _ := strings.Cut(text, ".")
+	content := text[:max(0, strings.LastIndex(text, "."))]
 	if hmac.Equal([]byte(text), []byte(s.seal(content))) {
+		_, content, _ = strings.Cut(content, ".")
 		claims, _ := base64.RawURLEncoding.DecodeString(content)
 		json.Unmarshal(claims, &token)
 	}
 	return token
 }
+
+func (r *Request) isOver(token Token) bool { return seconds(r.now) >= token.Expires }

@@ -29,8 +29,8 @@ func (r *Request) offerView(j Journey) object {
 			prices = append(prices, priceView(j[0].id()+"."+currency, amount, currency))
 		}
 	}
-	expires := r.now.Add(offerLifetime)
-	return object{"id": r.sign(Token{"offer", r.partner.name, j, expires}), "source": j[0].source(),
+	offer, expires := Token{Kind: "offer", For: r.partner.name, Journey: j}, r.now.Add(offerLifetime)
+	return object{"id": r.sign(offer, expires), "source": j[0].source(),
 		"seatsLeft": r.seatsLeft(j), "arrivalDate": utc(j.arrival()), "expiresAt": utc(expires),
 		"prices": prices, "slices": views(j, offeredView),
 		"refundRules": views(j.refundRules(), ruleView), "discounts": discountViews(j)}

@@ -102,7 +102,7 @@ func (r *Request) checkOrder(order Order) Journey {
 	offer, group := r.read(order.OfferID), len(order.Passengers)
 	isOffer := offer.Kind == "offer" && (offer.For == "" || offer.For == r.partner.name)
 	r.want(isOffer, "offerId", "is no offer")
-	if isOffer && !r.now.Before(offer.Expires) {
+	if isOffer && r.isOver(offer) {
 		r.complaints = append(r.complaints, complaint{"Offer expired", "OFFER_EXPIRED", nil})
 	}
 	r.want(group > 0, "passengers", "are none")

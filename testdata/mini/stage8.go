@@ -65,7 +65,7 @@ func login(r *Request) answer {
 	r.want(body.IDToken != nil, "idToken", "is required")
 	r.check()
 	token := r.read(*body.IDToken)
-	isGood := token.Kind == "user" && token.For == r.user.email && r.now.Before(token.Expires)
+	isGood := token.Kind == serviceItself && token.For == r.user.email && !r.isOver(token)
 	refuseIf(!isGood, unauthorized)
 	refuseIf(body.CompanyID != nil && *body.CompanyID != company, forbidden)
 	access := rand.Text()
@@ -124,15 +124,15 @@ func reportView(report *Report) object {
 }
 
 func linkReport(r *Request) answer {
-	link := Token{"report", r.report(r.PathValue("id")).id, nil, r.now.Add(linkLifetime)}
-	url := "http://" + r.Host + "/v2/reports/files/" + r.sign(link)
-	return ok(object{"url": url, "expiresAt": utc(link.Expires)})
+	link, expires := Token{Kind: "report", For: r.report(r.PathValue("id")).id}, r.now.Add(linkLifetime)
+	url := "http://" + r.Host + "/v2/reports/files/" + r.sign(link, expires)
+	return ok(object{"url": url, "expiresAt": utc(expires)})
 }
 
 // downloadReport is where the URL leads: whoever has it needs no session.
 func downloadReport(r *Request) answer {
 	link := r.read(r.PathValue("token"))
-	refuseIf(link.Kind != "report" || !r.now.Before(link.Expires), notFound)
+	refuseIf(link.Kind != "report" || r.isOver(link), notFound)
 	report := r.report(link.For)
 	report.downloaded = cmp.Or(report.downloaded, any(utc(r.now)))
 	r.header.Set("Content-Type", "text/csv; charset=utf-8")
