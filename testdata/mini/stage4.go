@@ -4,16 +4,14 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/mail"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
 // Stage 4: bookings are made and read.
 
-// A Partner sells tickets, and sees only what it has sold.
+// A Partner sells tickets, and sees only what it has sold (Authentication, 1).
 type Partner struct {
 	name       string
 	lastLegacy time.Time // when it last called the legacy interface
@@ -22,22 +20,27 @@ type Partner struct {
 type Booking struct {
 	id               string
 	partner          *Partner
+	journey          Journey
+	currency         string
 	created, updated time.Time
 	tickets          []*Ticket
 }
 
 type Ticket struct {
+	*Booking
 	id        string
-	booking   *Booking
 	passenger Passenger
-	journey   Journey
-	seats     []int // on each leg
-	amounts   []int // of each leg, in hundredths
-	currency  string
-	phase     Phase  // but see phaseAt
-	payment   string // paymentStatus: what was paid stays so when it is canceled
-	revived   bool   // whether it has its seats again, and is about to be settled
-	refund    any    // refundAmount
+	rides     []Ride
+	phase     Phase // but see phaseAt
+	payment   Phase // paymentStatus: what was paid stays so when it is canceled
+}
+
+func (b *Booking) departure() time.Time { return b.journey.departure() }
+
+// A Ride is what a ticket is for: a seat on each leg of the journey.
+type Ride struct {
+	Leg
+	seat, price, refund int
 }
 
 type Passenger struct {
@@ -45,103 +48,47 @@ type Passenger struct {
 	Phones                     []struct{ Phone string }
 }
 
-var (
-	nameForm  = regexp.MustCompile(`^[^\x00-\x1f\x7f-\x9f]{1,100}$`)
-	phoneForm = regexp.MustCompile(`^\+?\(*[0-9]([ .()-]*[0-9]){4,14}[ .()-]*$`)
-)
-
-func isName(text string) bool { return nameForm.MatchString(text) && strings.TrimSpace(text) != "" }
-
-// isEmail takes a bare address in a domain with a dot.
-func isEmail(text string) bool {
-	address, err := mail.ParseAddress(text)
-	_, domain, _ := strings.Cut(text, "@")
-	return err == nil && address.Address == text && strings.Contains(domain, ".") && len(text) <= 254
-}
-
-// An Order is the body of POST /v2/bookings.
+// An Order is the body of POST /v2/bookings. Go finds these names whatever their case is.
 type Order struct {
 	OfferID, Currency string
 	Passengers        []Passenger
 }
 
-func (s *Server) createBooking(r *Request) answer {
-	order := Order{}
-	r.body(true, &order)
-	return ok(201, object{"booking": bookingView(s.sell(r, order), r.now)})
+// isEmail takes a bare address in a domain with a dot.
+func isEmail(text string) bool {
+	address, err := mail.ParseAddress(text)
+	_, domain, _ := strings.Cut(text, "@")
+	return err == nil && address.Address == text && strings.Contains(domain, ".")
 }
 
-// sell makes a booking. Everything is checked first: all passengers get a seat, or none does.
-func (s *Server) sell(r *Request, order Order) *Booking {
-	offer := Offer{}
-	good := s.isSigned(order.OfferID, &offer) && offer.Journey != nil &&
-		(offer.Partner == "" || offer.Partner == r.partner.name)
-	r.want(good, "offerId", "is no offer of this server for this partner")
-	if good && !offer.Expires.After(r.now) {
-		r.complaints = append(r.complaints, complaint{"Offer expired", "OFFER_EXPIRED", nil})
-	}
-	r.want(1 <= len(order.Passengers) && len(order.Passengers) <= 100, "passengers", "are none, or too many")
-	for _, p := range order.Passengers {
-		r.want(isName(p.FirstName), "firstName", "is no name")
-		r.want(isName(p.LastName), "lastName", "is no name")
-		r.want(p.Email == "" || isEmail(p.Email), "email", "is no e-mail address")
-		r.want(len(p.Phones) <= 10, "phones", "are too many")
-		for _, phone := range p.Phones {
-			r.want(phoneForm.MatchString(phone.Phone) && len(phone.Phone) <= 40, "phone", "is no number")
-		}
-	}
-	r.check()
-	_, sold := offer.Journey.prices()[order.Currency]
-	r.want(sold, "currency", "is none that the offer is sold in")
-	r.check()
-	left := s.seatsLeft(offer.Journey, r.now)
-	refuseIf(!offer.Journey.departure().After(r.now), conflict("DEPARTED", object{"seatsLeft": 0}))
-	refuseIf(left < len(order.Passengers), conflict("NO_SEATS", object{"seatsLeft": left}))
-	booking := &Booking{id: rand.Text(), partner: r.partner, created: r.now, updated: r.now}
+func createBooking(r *Request) answer {
+	order := Order{}
+	r.body(&order)
+	return answer{201, object{"data": object{"booking": r.bookingView(r.sell(order))}}}
+}
+
+// sell makes a booking. All passengers get a seat, or none does.
+func (r *Request) sell(order Order) *Booking {
+	journey := r.checkOrder(order)
+	booking := &Booking{rand.Text(), r.partner, journey, order.Currency, r.now, r.now, nil}
 	for _, passenger := range order.Passengers {
-		ticket := &Ticket{id: rand.Text(), booking: booking, passenger: passenger, journey: offer.Journey,
-			currency: order.Currency, phase: Unpaid, payment: "Unpaid"}
-		booking.tickets, s.tickets[ticket.id] = append(booking.tickets, ticket), ticket
+		ticket := &Ticket{booking, rand.Text(), passenger, nil, Unpaid, Unpaid}
+		booking.tickets = append(booking.tickets, ticket)
 	}
-	for _, leg := range offer.Journey {
-		seats := chooseSeats(s.freeSeats(leg, r.now), len(order.Passengers))
-		for i, ticket := range booking.tickets {
-			ticket.seats = append(ticket.seats, seats[i])
-			ticket.amounts = append(ticket.amounts, leg.prices()[order.Currency])
+	for _, leg := range journey {
+		for i, seat := range inRow(r.freeSeats(leg), len(booking.tickets)) {
+			ride := Ride{leg, seat, leg.price(order.Currency), 0}
+			booking.tickets[i].rides = append(booking.tickets[i].rides, ride)
 		}
 	}
-	for _, leg := range offer.Journey {
-		s.riders[leg.Run] = append(s.riders[leg.Run], booking.tickets...)
-	}
-	s.bookings = slices.Insert(s.bookings, 0, booking)
+	r.bookings = slices.Insert(r.bookings, 0, booking)
+	r.tickets = slices.Insert(r.tickets, 0, booking.tickets...)
 	return booking
 }
 
-// freeSeats are the seats that no ticket that lives has on any part of a ride.
-func (s *Server) freeSeats(l Leg, now time.Time) []int {
-	taken := map[int]bool{}
-	for _, ticket := range s.riders[l.Run] {
-		for i, other := range ticket.journey {
-			if other.Run == l.Run && other.From < l.To && l.From < other.To && ticket.lives(now) {
-				taken[ticket.seats[i]] = true
-			}
-		}
-	}
-	free := []int{}
-	for seat := 1; seat <= int(l.trip().bus.number("seats")); seat++ {
-		if !taken[seat] {
-			free = append(free, seat)
-		}
-	}
-	return free
-}
-
-func (s *Server) seatsLeft(j Journey, now time.Time) int {
-	return min(len(s.freeSeats(j[0], now)), len(s.freeSeats(j[len(j)-1], now)))
-}
-
-// chooseSeats gives a group the first seats in a row, else the lowest ones.
-func chooseSeats(free []int, group int) []int {
+// inRow are the first seats for a group that are in a row, or else the lowest ones (seats.segments in
+// /docs/silent).
+func inRow(free []int, group int) []int {
 	for i := range len(free) - group + 1 {
 		if free[i+group-1]-free[i] == group-1 {
 			return free[i : i+group]
@@ -150,121 +97,146 @@ func chooseSeats(free []int, group int) []int {
 	return free[:group]
 }
 
-// listBookings lists the caller's own, the newest first.
-func (s *Server) listBookings(r *Request) answer {
+// checkOrder refuses what cannot be sold, or tells for which journey it is.
+func (r *Request) checkOrder(order Order) Journey {
+	offer, group := r.read(order.OfferID), len(order.Passengers)
+	isOffer := offer.Kind == "offer" && (offer.For == "" || offer.For == r.partner.name)
+	r.want(isOffer, "offerId", "is no offer")
+	if isOffer && r.isOver(offer) {
+		r.complaints = append(r.complaints, complaint{"Offer expired", "OFFER_EXPIRED", nil})
+	}
+	r.want(group > 0, "passengers", "are none")
+	for _, p := range order.Passengers {
+		isNamed := strings.TrimSpace(p.FirstName) != "" && strings.TrimSpace(p.LastName) != ""
+		r.want(isNamed, "passengers", "have no names")
+		r.want(p.Email == "" || isEmail(p.Email), "email", "is no e-mail address")
+		for _, phone := range p.Phones {
+			r.want(strings.ContainsAny(phone.Phone, "0123456789"), "phone", "is no phone number")
+		}
+	}
+	r.check()
+	r.want(offer.Journey.price(order.Currency) > 0, "currency", "is none that the offer is sold in")
+	r.check()
+	left := r.seatsLeft(offer.Journey)
+	refuseIf(!offer.Journey.departure().After(r.now), conflict("DEPARTED", object{"seatsLeft": 0}))
+	refuseIf(left < group, conflict("NO_SEATS", object{"seatsLeft": left}))
+	return offer.Journey
+}
+
+// freeSeats are the seats that no ticket that lives has on any part of a leg.
+func (r *Request) freeSeats(l Leg) (free []int) {
+	taken := map[int]bool{}
+	for _, ticket := range r.tickets {
+		for _, other := range r.held(ticket) {
+			if other.Run == l.Run && other.From < l.To && l.From < other.To {
+				taken[other.seat] = true
+			}
+		}
+	}
+	for seat := 1; seat <= l.trip().seats(); seat++ {
+		if !taken[seat] {
+			free = append(free, seat)
+		}
+	}
+	return free
+}
+
+func (r *Request) seatsLeft(j Journey) int {
+	return min(len(r.freeSeats(j[0])), len(r.freeSeats(j.last())))
+}
+
+func listBookings(r *Request) answer {
 	date := r.day("departureDate", false)
-	own := s.ownBookings(r, func(b *Booking) bool { return isOn(date, b.departure()) })
-	return listed(r, "bookings", own, func(b *Booking) object { return bookingView(b, r.now) })
+	isOwn := func(b *Booking) bool { return b.partner == r.partner && isOn(date, b.departure()) }
+	return listed(r, "bookings", where(r.bookings, isOwn), r.bookingView)
 }
 
 // isOn tells whether an instant is on a day in UTC, or there is no day.
 func isOn(date string, t time.Time) bool { return date == "" || date == t.UTC().Format(time.DateOnly) }
 
-// ownBookings are those of the caller that are wanted, the newest first.
-func (s *Server) ownBookings(r *Request, wanted func(*Booking) bool) []*Booking {
-	isOther := func(b *Booking) bool { return b.partner != r.partner || !wanted(b) }
-	return slices.DeleteFunc(slices.Clone(s.bookings), isOther)
+// booking is that of the path. Another partner's is as if it were not there (GET /v2/bookings/{id}).
+func (r *Request) booking() *Booking {
+	isIt := func(b *Booking) bool { return b.partner == r.partner && b.id == r.PathValue("id") }
+	return find(r.bookings, isIt)
 }
 
-// ownBooking is the booking of the path. Another partner's is as if it were not there.
-func (s *Server) ownBooking(r *Request) *Booking {
-	own := s.ownBookings(r, func(b *Booking) bool { return b.id == r.PathValue("id") })
-	refuseIf(len(own) == 0, notFound)
-	return own[0]
+func showBooking(r *Request) answer { return ok(object{"booking": r.bookingView(r.booking())}) }
+
+// ticket is that of the path, likewise (GET /v2/tickets/{id}).
+func (r *Request) ticket() *Ticket {
+	isIt := func(t *Ticket) bool { return t.partner == r.partner && t.id == r.PathValue("id") }
+	return find(r.tickets, isIt)
 }
 
-// ownTicket is the ticket of an id, if it is the caller's.
-func (s *Server) ownTicket(r *Request, id string) *Ticket {
-	ticket := s.tickets[id]
-	return found(ticket, ticket != nil && ticket.booking.partner == r.partner)
-}
-
-func (s *Server) showBooking(r *Request) answer {
-	return ok(200, object{"booking": bookingView(s.ownBooking(r), r.now)})
-}
-
-// showTicket shows a ticket, of whose slices each carries only its id.
-func (s *Server) showTicket(r *Request) answer {
-	view := ticketView(s.ownTicket(r, r.PathValue("id")), r.now)
+// showTicket shows of each slice only its id (Ticket: slices).
+func showTicket(r *Request) answer {
+	view := r.ticketView(r.ticket())
 	onlyID := func(slice object) object { return object{"id": slice["id"]} }
 	view["slices"] = views(view["slices"].([]object), onlyID)
-	return ok(200, object{"ticket": view})
+	return ok(object{"ticket": view})
 }
 
-func (s *Server) showRefundRules(r *Request) answer {
-	return ok(200, object{"refundRules": views(s.ownBooking(r).tickets, orderRulesView)})
+func showRefundRules(r *Request) answer {
+	return ok(object{"refundRules": views(r.booking().tickets, orderRulesView)})
 }
 
-// orderRulesView are the rules of a ticket, with a change also those of each leg.
 func orderRulesView(t *Ticket) object {
-	rules, legs := []object{}, []object{}
-	for i, leg := range t.journey {
-		ofLeg := views(leg.refundRules(), ruleView)
-		rules = append(rules, ofLeg...)
-		legs = append(legs, object{"sliceId": t.sliceID(i), "amount": money(t.amounts[i]), "rules": ofLeg})
-	}
-	view := object{"orderId": t.id, "rules": rules}
-	if len(legs) > 1 {
-		view["legs"] = legs
-	}
-	return view
+	return object{"orderId": t.id, "rules": views(t.journey.refundRules(), ruleView)}
 }
 
-func (t *Ticket) sliceID(i int) string { return fmt.Sprintf("%s.%d", t.id, i+1) }
-
-func (b *Booking) departure() time.Time { return b.tickets[0].journey.departure() }
-
-// bookingView is a Booking. It is to be paid within 20 minutes while a ticket is unpaid. Its status follows
-// from the tickets and the departure (Booking status).
-func bookingView(b *Booking, now time.Time) object {
-	requiredBy, status := any(nil), "Canceled"
-	tickets := views(b.tickets, func(t *Ticket) object {
-		view := ticketView(t, now)
-		for i, slice := range view["slices"].([]object) {
-			slice["seat"] = object{"id": t.sliceID(i) + ".seat", "label": strconv.Itoa(t.seats[i])}
-		}
-		if t.phaseAt(now) == Unpaid {
-			requiredBy = utc(b.created.Add(paymentWindow))
-		}
-		if t.phase != Canceled && t.phase != Refunded {
-			status = "Completed"
-		}
-		return view
-	})
-	switch left := b.departure().Sub(now); {
-	case status == "Canceled" || left <= -24*time.Hour:
-	case left <= 0:
-		status = "InTransit"
-	case left <= 8*time.Hour:
-		status = "Boarding"
-	default:
-		status = "Upcoming"
+// bookingView is a Booking. It is to be paid while a ticket is unpaid.
+func (r *Request) bookingView(b *Booking) object {
+	requiredBy, departure := any(nil), utc(b.departure())
+	if slices.ContainsFunc(b.tickets, func(t *Ticket) bool { return r.phase(t) == Unpaid }) {
+		requiredBy = utc(b.created.Add(paymentWindow))
 	}
-	return object{"id": b.id, "createdAt": utc(b.created), "updatedAt": utc(b.updated), "tickets": tickets,
-		"departureDate": utc(b.departure()), "onboardingDateTime": utc(b.departure()), "status": status,
-		"bookingRequiredBy": requiredBy, "paymentRequiredBy": requiredBy}
+	return object{"id": b.id, "createdAt": utc(b.created), "updatedAt": utc(b.updated), "status": r.status(b),
+		"departureDate": departure, "onboardingDateTime": departure,
+		"bookingRequiredBy": requiredBy, "paymentRequiredBy": requiredBy,
+		"tickets": views(b.tickets, r.ticketView)}
 }
 
-// ticketView is a Ticket, its slices without their seats.
-func ticketView(t *Ticket, now time.Time) object {
-	price, phones, legs, discount := 0, []object{}, []object{}, any(nil)
+// status follows from the tickets and the departure (Booking status).
+func (r *Request) status(b *Booking) string {
+	isActive := func(t *Ticket) bool { return t.phase != Canceled && t.phase != Refund }
+	left := b.departure().Sub(r.now)
+	switch {
+	case !slices.ContainsFunc(b.tickets, isActive):
+		return "Canceled"
+	case left > 8*time.Hour:
+		return "Upcoming"
+	case left > 0:
+		return "Boarding"
+	case left > -24*time.Hour:
+		return "InTransit"
+	}
+	return "Completed"
+}
+
+func (r *Request) ticketView(t *Ticket) object {
+	phones, legs, discount, refund, paid, back := []object{}, []object{}, any(nil), any(nil), 0, 0
 	for i, phone := range t.passenger.Phones {
 		id := fmt.Sprintf("%s.phone%d", t.id, i+1)
 		phones = append(phones, object{"id": id, "phone": phone.Phone, "messengers": []string{}})
 	}
-	for i, leg := range t.journey {
-		price += t.amounts[i]
-		legs = append(legs, sliceView(leg, t.sliceID(i), false))
-		if leg.discount() != nil && discount == nil {
-			discount = discountView(leg)
-		}
+	for i, ride := range t.rides {
+		slice := sliceView(ride.Leg, fmt.Sprintf("%s.%d", t.id, i+1))
+		slice["seat"] = object{"id": fmt.Sprintf("%s.seat%d", t.id, i+1), "label": fmt.Sprint(ride.seat)}
+		legs, paid, back = append(legs, slice), paid+ride.price, back+ride.refund
 	}
-	return object{
-		"id": t.id, "bookingId": t.booking.id, "note": nil, "status": statuses[t.phaseAt(now)],
-		"paymentStatus": t.payment, "source": t.journey[0].source(), "refundAmount": t.refund,
-		"departureDate": local(t.journey.departure(), t.journey[0].boarding().zone()),
-		"passenger": object{"id": t.id + ".passenger", "firstName": t.passenger.FirstName,
-			"lastName": t.passenger.LastName, "email": t.passenger.Email, "phones": phones},
-		"price": priceView(t.id+".price", price, t.currency), "discount": discount, "slices": legs,
+	for _, first := range page(discountViews(t.journey), 0, 1) {
+		delete(first, "description")
+		discount = first
 	}
+	if t.phase == Refund {
+		refund = money(back)
+	}
+	return object{"id": t.id, "bookingId": t.Booking.id, "note": nil, "source": t.journey[0].source(),
+		"status": statuses[r.phase(t)], "paymentStatus": t.payment, "refundAmount": refund,
+		"departureDate": local(t.departure(), t.journey[0].boarding().zone()),
+		"price":         priceView(t.id+".price", paid, t.currency), "discount": discount, "slices": legs,
+		"passenger": object{
+			"id": t.id + ".passenger", "firstName": t.passenger.FirstName, "lastName": t.passenger.LastName,
+			"email": t.passenger.Email, "phones": phones,
+		}}
 }

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // Stage 5: tickets are paid and booked.
 
@@ -12,77 +9,77 @@ type Phase string
 
 const (
 	Unpaid, Uncompleted, Booked Phase = "Unpaid", "Uncompleted", "Booked"
-	Paid, Canceled, Refunded    Phase = "Paid", "Canceled", "Refunded"
+	Paid, Canceled, Refund      Phase = "Paid", "Canceled", "Refund"
 )
 
-// statuses are what the status of a ticket says in each phase.
+// statuses are what the status of a ticket says in each phase (Ticket: status).
 var statuses = map[Phase]string{Unpaid: "Processing", Uncompleted: "Uncompleted", Booked: "Confirmed",
-	Paid: "Confirmed", Canceled: "Canceled", Refunded: "Refund"}
+	Paid: "Confirmed", Canceled: "Canceled", Refund: "Refund"}
 
 // An Act leads tickets from phases to phases. In any other phase it is a conflict (409 conditions).
-type Act struct {
-	leads map[Phase]Phase
-	do    func(t *Ticket, next Phase, now time.Time)
-}
+type Act map[Phase]Phase
 
 var (
-	pay  = Act{map[Phase]Phase{Unpaid: Paid, Uncompleted: Paid, Booked: Paid}, settle}
-	book = Act{map[Phase]Phase{Unpaid: Booked, Uncompleted: Booked}, settle}
+	pay  = Act{Unpaid: Paid, Uncompleted: Paid, Booked: Paid}
+	book = Act{Unpaid: Booked, Uncompleted: Booked}
 )
 
-func settle(t *Ticket, next Phase, _ time.Time) {
-	t.phase, t.payment, t.revived = next, string(next), false
-}
+func payBooking(r *Request) answer  { return r.actOnBooking(pay) }
+func bookBooking(r *Request) answer { return r.actOnBooking(book) }
 
-// acting does something to the tickets that the body names, or to all of the booking (rule 1). ticketIds
-// goes before orderIds. A ticket that is not of this booking is 404 (rule 2).
-func (s *Server) acting(act Act) func(*Request) answer {
-	return func(r *Request) answer {
-		booking, subset := s.ownBooking(r), struct{ TicketIDs, OrderIDs []string }{}
-		r.body(false, &subset)
-		r.want(subset.TicketIDs == nil || len(subset.TicketIDs) > 0, "ticketIds", "names none")
-		r.want(subset.OrderIDs == nil || len(subset.OrderIDs) > 0, "orderIds", "names none")
-		r.check()
-		ids := subset.TicketIDs
-		if ids == nil {
-			ids = subset.OrderIDs
-		}
-		tickets := s.ownTickets(r, ids)
-		isOther := func(t *Ticket) bool { return t.booking != booking }
-		refuseIf(slices.ContainsFunc(tickets, isOther), notFound)
-		if ids == nil {
-			tickets = booking.tickets
-		}
-		s.act(act, tickets, r.now)
-		return ok(200, object{"booking": bookingView(booking, r.now)})
+// actOnBooking does something to the tickets that the body names, or to all of the booking (POST
+// /v2/bookings/{id}/pay, rule 1). One that is not of this booking is 404 (rule 2).
+func (r *Request) actOnBooking(act Act) answer {
+	booking, subset := r.booking(), struct{ TicketIDs, OrderIDs []string }{}
+	if r.ContentLength != 0 {
+		r.body(&subset)
 	}
+	ids, tickets := subset.TicketIDs, booking.tickets
+	if ids == nil {
+		ids = subset.OrderIDs
+	}
+	r.want(ids == nil || len(ids) > 0, "ticketIds", "names none")
+	r.check()
+	if ids != nil {
+		tickets = chosen(booking.tickets, ids)
+	}
+	r.act(act, tickets)
+	return ok(object{"booking": r.bookingView(booking)})
 }
 
-// ownTickets are the caller's tickets of some ids, each once.
-func (s *Server) ownTickets(r *Request, ids []string) []*Ticket {
-	tickets := []*Ticket{}
+// chosen are the tickets of some ids, each once.
+func chosen(tickets []*Ticket, ids []string) (some []*Ticket) {
 	for _, id := range ids {
-		if ticket := s.ownTicket(r, id); !slices.Contains(tickets, ticket) {
-			tickets = append(tickets, ticket)
+		ticket := find(tickets, func(t *Ticket) bool { return t.id == id })
+		if !slices.Contains(some, ticket) {
+			some = append(some, ticket)
 		}
 	}
-	return tickets
+	return some
 }
 
 // act does something to all tickets, or to none: the conflict names those that are in the way (rule 3).
-func (s *Server) act(act Act, tickets []*Ticket, now time.Time) {
-	inTheWay := []string{}
+func (r *Request) act(act Act, tickets []*Ticket) {
+	barred := where(tickets, func(t *Ticket) bool { return act[r.phase(t)] == "" })
+	refuseIf(barred != nil, conflict("STATE", object{"ordersIds": idsOf(barred)}))
+	if act[Uncompleted] != Canceled {
+		r.revive(tickets)
+	}
 	for _, ticket := range tickets {
-		if act.leads[ticket.phaseAt(now)] == "" {
-			inTheWay = append(inTheWay, ticket.id)
+		next := act[r.phase(ticket)]
+		switch next {
+		case Paid, Booked:
+			ticket.payment = next
+		case Refund:
+			next = r.giveBack(ticket)
 		}
+		ticket.phase, ticket.updated = next, r.now
 	}
-	refuseIf(len(inTheWay) > 0, conflict("STATE", object{"ordersIds": inTheWay}))
-	if act.leads[Uncompleted] != Canceled {
-		s.revive(tickets, now)
-	}
+}
+
+func idsOf(tickets []*Ticket) (ids []string) {
 	for _, ticket := range tickets {
-		act.do(ticket, act.leads[ticket.phaseAt(now)], now)
-		ticket.booking.updated = now
+		ids = append(ids, ticket.id)
 	}
+	return ids
 }

@@ -9,102 +9,95 @@ import (
 
 const paymentWindow = 20 * time.Minute // Limits: payment window
 
-// A Clock is where the server takes the time from. A test clock can be moved and stopped.
+// A Clock showed an instant when it was set, and ticks from there on unless it is frozen.
 type Clock struct {
 	isTest, frozen bool
-	stands         time.Time     // the time, while it stands still
-	ahead          time.Duration // how far it is ahead of the machine's clock, while it ticks
+	shown, set     time.Time
 }
 
 // now is the time in whole milliseconds (General conventions, 4).
-func (c *Clock) now() time.Time {
-	if c.frozen {
-		return c.stands
+func (c Clock) now() time.Time {
+	if !c.frozen {
+		c.shown = c.shown.Add(time.Since(c.set))
 	}
-	return time.Now().Add(c.ahead).UTC().Truncate(time.Millisecond)
+	return c.shown.UTC().Truncate(time.Millisecond)
 }
 
-func (c *Clock) set(at time.Time, frozen bool) {
-	c.frozen, c.stands, c.ahead = frozen, at.UTC().Truncate(time.Millisecond), time.Until(at)
-}
-
-// phaseAt is the phase in which a ticket is at an instant. That the window is over need not be stored: an
-// unpaid ticket is Uncompleted from its very end on.
-func (t *Ticket) phaseAt(now time.Time) Phase {
-	if t.phase == Unpaid && !now.Before(t.booking.created.Add(paymentWindow)) {
+// phase is that of a ticket now: an unpaid one is Uncompleted from the very end of its window on (Ticket).
+func (r *Request) phase(t *Ticket) Phase {
+	if t.phase == Unpaid && !r.now.Before(t.created.Add(paymentWindow)) {
 		return Uncompleted
 	}
 	return t.phase
 }
 
 // lives tells whether a ticket has its seats.
-func (t *Ticket) lives(now time.Time) bool {
-	return t.revived || slices.Contains([]Phase{Unpaid, Booked, Paid}, t.phaseAt(now))
+func (r *Request) lives(t *Ticket) bool {
+	return slices.Contains([]Phase{Unpaid, Booked, Paid}, r.phase(t))
 }
 
-// revive gives the tickets among these that are Uncompleted seats: their own where those are free, else the
-// lowest that are left. If some lack one, no ticket is revived, and the conflict names these.
-func (s *Server) revive(tickets []*Ticket, now time.Time) {
-	before, without := map[*Ticket][]int{}, []string{}
+// held are the rides of a ticket on which its seats are nobody else's.
+func (r *Request) held(t *Ticket) []Ride {
+	if r.lives(t) {
+		return t.rides
+	}
+	return r.revived[t]
+}
+
+// revive gives tickets seats again that have none any more: first those whose own are free on all legs get
+// these, then the others the lowest that are left, in their order (tickets.revival in /docs/silent). If some
+// lack one, no ticket is revived, and the conflict names these.
+func (r *Request) revive(tickets []*Ticket) {
+	r.revived = map[*Ticket][]Ride{}
 	for _, onlyOwn := range []bool{true, false} {
-		without = nil
 		for _, ticket := range tickets {
-			if ticket.lives(now) {
-				continue
-			}
-			if seats := s.seatsAgain(ticket, onlyOwn, now); seats != nil {
-				before[ticket] = ticket.seats
-				ticket.seats, ticket.revived = seats, true
-			} else {
-				without = append(without, ticket.id)
+			if r.held(ticket) == nil {
+				r.revived[ticket] = r.seatsAgain(ticket, onlyOwn)
 			}
 		}
 	}
-	for ticket, seats := range before {
-		if len(without) > 0 {
-			ticket.seats, ticket.revived = seats, false
-		}
+	seatless := where(tickets, func(t *Ticket) bool { return r.held(t) == nil })
+	refuseIf(seatless != nil, conflict("NO_SEATS", object{"ordersIds": idsOf(seatless)}))
+	for ticket, rides := range r.revived {
+		ticket.rides = rides
 	}
-	refuseIf(len(without) > 0, conflict("NO_SEATS", object{"ordersIds": without}))
 }
 
-// seatsAgain are seats for a ticket whose window is over, on each leg its own if it is free. If it is not, it
-// is the lowest, unless only its own will do.
-func (s *Server) seatsAgain(t *Ticket, onlyOwn bool, now time.Time) []int {
-	seats := slices.Clone(t.seats)
-	for i, leg := range t.journey {
-		free := s.freeSeats(leg, now)
-		if slices.Contains(free, seats[i]) {
+// seatsAgain are the rides of a ticket, on each leg with its own seat if it is free. If it is not, it is the
+// lowest, unless only its own will do. It is nil where a leg has none.
+func (r *Request) seatsAgain(t *Ticket, onlyOwn bool) []Ride {
+	rides := slices.Clone(t.rides)
+	for i, ride := range rides {
+		free := r.freeSeats(ride.Leg)
+		if slices.Contains(free, ride.seat) {
 			continue
 		}
 		if onlyOwn || len(free) == 0 {
 			return nil
 		}
-		seats[i] = free[0]
+		rides[i].seat = free[0]
 	}
-	return seats
+	return rides
 }
 
-func (s *Server) needsTestClock(*Request) { refuseIf(!s.clock.isTest, notFound) }
+func needsTestClock(r *Request) { refuseIf(!r.clock.isTest, notFound) }
 
-func (s *Server) showClock(*Request) answer {
-	return ok(200, object{"now": utc(s.clock.now()), "frozen": s.clock.frozen})
+func showClock(r *Request) answer {
+	return ok(object{"now": utc(r.clock.now()), "frozen": r.clock.frozen})
 }
 
 // moveClock moves the clock, never back, and stops it or has it tick.
-func (s *Server) moveClock(r *Request) answer {
+func moveClock(r *Request) answer {
 	move := struct {
 		Advance string
 		Now     time.Time
 		Frozen  bool
-	}{"0", time.Time{}, s.clock.frozen}
-	r.body(true, &move)
+	}{"0", r.now, r.clock.frozen}
+	r.body(&move)
 	duration, err := time.ParseDuration(move.Advance)
-	if move.Now.IsZero() {
-		move.Now = r.now.Add(duration)
-	}
-	r.want(err == nil && !move.Now.Before(r.now), "body", "moves the clock back, or says no duration")
+	to := move.Now.Add(duration)
+	r.want(err == nil && !to.Before(r.now), "body", "moves the clock back, or says no duration")
 	r.check()
-	s.clock.set(move.Now, move.Frozen)
-	return s.showClock(r)
+	r.clock = Clock{true, move.Frozen, to, time.Now()}
+	return showClock(r)
 }

@@ -1,39 +1,36 @@
 package main
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Stage 7: tickets are canceled, and money comes back.
 
 const graceTime = 20 * time.Minute // Limits: full-refund grace
 
-var cancel = Act{map[Phase]Phase{Unpaid: Canceled, Uncompleted: Canceled, Booked: Canceled, Paid: Refunded},
-	giveBack}
+var cancel = Act{Unpaid: Canceled, Uncompleted: Canceled, Booked: Canceled, Paid: Refund}
 
-// giveBack cancels a ticket. Only one that was paid for the service's own source is refunded.
-func giveBack(t *Ticket, next Phase, now time.Time) {
-	if t.phase = next; next == Refunded && t.journey[0].source() != ownSource {
-		t.phase = Canceled
+func cancelBooking(r *Request) answer { return r.actOnBooking(cancel) }
+
+// giveBack refunds a paid ticket, unless it is of an external operator (States and transitions, Ticket).
+func (r *Request) giveBack(t *Ticket) Phase {
+	if t.journey[0].source() != ownSource {
+		return Canceled
 	}
-	if t.phase == Refunded {
-		t.refund = money(t.refundAt(now))
+	for i, ride := range t.rides {
+		t.rides[i].refund = share(ride.price, r.percentBack(t, ride.Leg))
 	}
+	return Refund
 }
 
-// refundAt is all of the price in the first 20 minutes, and then of each leg what the first of its rules that
-// applies gives back. The hours of both legs count to the departure of the first.
-func (t *Ticket) refundAt(now time.Time) int {
-	sum, inGrace, left := 0, now.Before(t.booking.created.Add(graceTime)), t.journey.departure().Sub(now)
-	for i, leg := range t.journey {
-		rules := append(leg.refundRules(), row{"hours": "-Inf", "amount": "0"})
-		applies := func(rule row) bool { return left.Hours() >= rule.number("hours") }
-		percent := rules[slices.IndexFunc(rules, applies)].hundredths("amount")
-		if inGrace {
-			percent = 100_00
-		}
-		sum += share(t.amounts[i], percent)
+// percentBack is all in the first 20 minutes, then what the first rule of a leg says whose hours are left.
+// The hours of both legs count to the departure of the first.
+func (r *Request) percentBack(t *Ticket, leg Leg) int {
+	if r.now.Before(t.created.Add(graceTime)) {
+		return 100_00
 	}
-	return sum
+	for _, rule := range leg.refundRules() {
+		if t.departure().Sub(r.now).Hours() >= rule.number("hours") {
+			return rule.hundredths("amount")
+		}
+	}
+	return 0
 }

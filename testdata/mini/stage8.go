@@ -1,38 +1,33 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/hmac"
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
-	"net/http"
+	"encoding/csv"
+	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
 // Stage 8: users of a company sign in, order reports, and turn the geolocation of buses on and off.
 
 const (
-	issuer, audience                = "urn:waybill:development", "waybill" // of ID tokens
-	leeway                          = time.Minute                          // of their times
-	accessLifetime, sessionLifetime = 15 * time.Minute, 30 * 24 * time.Hour
-	reportLifetime                  = 7 * 24 * time.Hour
-	longestReport                   = 366 * 24 * time.Hour // Limits: report date range
+	accessLifetime  = 15 * time.Minute
+	sessionLifetime = 30 * 24 * time.Hour
+	reportLifetime  = 7 * 24 * time.Hour
+	linkLifetime    = 10 * time.Minute
+	longestReport   = 366 * 24 * time.Hour // Limits: report date range
 )
 
 // A User signs in for a company. Of the password only a hash is kept.
 type User struct {
-	id, email, salt string
-	password        []byte
-	company         row
-}
-
-// A Report is Completed as soon as it has been ordered. How it is downloaded the interface does not show.
-type Report struct {
-	id, orderBy         string
-	created, start, end time.Time
+	email, salt string
+	password    []byte
+	company     row
 }
 
 func hashPassword(password, salt string) []byte {
@@ -40,114 +35,146 @@ func hashPassword(password, salt string) []byte {
 	return hash
 }
 
-// emailOf reads who shows an ID token, which has to be signed, made out to us, and good now.
-func (s *Server) emailOf(token string, now time.Time) string {
-	var claims struct {
-		Iss, Aud, Email string
-		Verified        bool `json:"email_verified"`
-		Iat, Exp        int64
-	}
-	good := s.isSigned(token, &claims) && claims.Iss == issuer && claims.Aud == audience && claims.Verified &&
-		now.Before(time.Unix(claims.Exp, 0).Add(leeway)) && !now.Before(time.Unix(claims.Iat, 0).Add(-leeway))
-	refuseIf(!good, unauthorized)
-	return claims.Email
-}
-
-// login opens a session, whose tokens are cookies that no script sees.
-func (s *Server) login(r *Request) answer {
-	var body struct{ IDToken, CompanyID *string }
-	r.body(true, &body)
-	r.want(body.IDToken != nil, "idToken", "is required")
-	r.want(body.CompanyID == nil || *body.CompanyID != "", "companyId", "is empty")
-	r.check()
-	refuseIf(!strings.EqualFold(s.emailOf(*body.IDToken, r.now), s.user.email), unauthorized)
-	refuseIf(body.CompanyID != nil && *body.CompanyID != s.user.company["agency_id"], forbidden)
-	access := rand.Text()
-	s.sessions[access] = r.now
-	for _, cookie := range []http.Cookie{
-		{Name: "waybill_access", Value: access, Path: "/", MaxAge: int(accessLifetime.Seconds())},
-		{Name: "waybill_refresh", Value: rand.Text(), Path: "/v2/auth", MaxAge: int(sessionLifetime.Seconds())},
-	} {
-		cookie.HttpOnly, cookie.SameSite = true, http.SameSiteLaxMode
-		r.header.Add("Set-Cookie", cookie.String())
-	}
-	view := s.user.view()
-	view["access"] = view["availableAccesses"].([]object)[0]
-	view["session"] = object{"id": rand.Text(), "contextType": "COMPANY", "userId": s.user.id,
-		"companyId": s.user.company["agency_id"], "expiresAt": utc(r.now.Add(sessionLifetime)),
-		"lastUsedAt": utc(r.now), "revokedAt": nil}
-	return ok(200, view)
-}
-
-// preLogin checks a password. A wrong e-mail costs and reads as a wrong password.
-func (s *Server) preLogin(r *Request) answer {
+func preLogin(r *Request) answer {
 	var body struct{ Email, Password string }
-	r.body(true, &body)
+	r.body(&body)
 	r.want(isEmail(body.Email), "email", "is no e-mail address")
 	r.want(body.Password != "", "password", "is required")
 	r.check()
-	isRight := hmac.Equal(hashPassword(body.Password, s.user.salt), s.user.password)
-	refuseIf(!isRight || !strings.EqualFold(body.Email, s.user.email), unauthorized)
-	return ok(200, s.user.view())
+	isRight := hmac.Equal(hashPassword(body.Password, r.user.salt), r.user.password)
+	refuseIf(!isRight || body.Email != r.user.email, unauthorized)
+	return ok(r.user.view())
 }
 
-// view is who a user is, and what the user may do for whom.
+// view is the User and the Accesses of Login payloads.
 func (u *User) view() object {
-	c := u.company
-	access := object{"contextType": "COMPANY", "companyId": c["agency_id"], "partnerId": nil, "role": "ADMIN",
-		"company": object{"id": c["agency_id"], "name": c["agency_name"], "slug": c["waybill_slug"],
-			"tier": c["waybill_tier"]}}
-	user := object{"id": u.id, "email": u.email, "firstName": "Demo", "lastName": "User"}
+	id := u.company["agency_id"]
+	company := object{"id": id, "name": u.company["agency_name"], "slug": u.company["waybill_slug"],
+		"tier": u.company["waybill_tier"]}
+	access := object{"contextType": "COMPANY", "companyId": id, "partnerId": nil, "role": "ADMIN",
+		"company": company}
+	user := object{"id": u.email, "email": u.email, "firstName": "Demo", "lastName": "User"}
 	return object{"user": user, "availableAccesses": []object{access}}
 }
 
-// needsSession finds the session by its cookie (Authentication, 3).
-func (s *Server) needsSession(r *Request) {
-	cookie, err := r.Cookie("waybill_access")
-	refuseIf(err != nil, unauthorized)
-	refuseIf(!r.now.Before(s.sessions[cookie.Value].Add(accessLifetime)), unauthorized)
+// login opens a session for a good ID token: here the server is the identity provider, too. The session's own
+// tokens are cookies that no script sees (Authentication, 4).
+func login(r *Request) answer {
+	body, company := struct{ IDToken, CompanyID *string }{}, r.user.company["agency_id"]
+	r.body(&body)
+	r.want(body.IDToken != nil, "idToken", "is required")
+	r.check()
+	token := r.read(*body.IDToken)
+	isGood := token.Kind == serviceItself && token.For == r.user.email && !r.isOver(token)
+	refuseIf(!isGood, unauthorized)
+	refuseIf(body.CompanyID != nil && *body.CompanyID != company, forbidden)
+	access := rand.Text()
+	r.sessions[access] = r.now
+	for name, value := range map[string]string{"waybill_access": access, "waybill_refresh": rand.Text()} {
+		r.header.Add("Set-Cookie", name+"="+value+"; Path=/; HttpOnly; SameSite=Lax")
+	}
+	view := r.user.view()
+	view["access"] = view["availableAccesses"].([]object)[0]
+	view["session"] = object{
+		"id": rand.Text(), "contextType": "COMPANY", "companyId": company, "userId": r.user.email,
+		"expiresAt": utc(r.now.Add(sessionLifetime)), "lastUsedAt": utc(r.now), "revokedAt": nil,
+	}
+	return ok(view)
 }
 
-func (s *Server) orderReport(r *Request) answer {
+// needsSession finds the session by its cookie (Authentication, 3).
+func needsSession(r *Request) {
+	cookie, err := r.Cookie("waybill_access")
+	refuseIf(err != nil || !r.now.Before(r.sessions[cookie.Value].Add(accessLifetime)), unauthorized)
+}
+
+// A Report is Completed as soon as it has been ordered (States and transitions, Report).
+type Report struct {
+	id, orderBy         string
+	created, start, end time.Time
+	downloaded          any // when, or nil
+	file                []byte
+}
+
+func orderReport(r *Request) answer {
 	body := struct {
 		StartDate, EndDate time.Time
 		OrderBy            string
 	}{OrderBy: "DepartureDate"}
-	r.body(true, &body)
+	r.body(&body)
 	length := body.EndDate.Sub(body.StartDate)
-	r.want(!body.StartDate.IsZero(), "startDate", "is required")
-	r.want(!body.EndDate.IsZero(), "endDate", "is required")
-	r.want(0 <= length && length <= longestReport, "endDate", "is before startDate, or more than 366 days later")
+	r.want(!body.StartDate.IsZero() && !body.EndDate.IsZero(), "endDate", "is required, like startDate")
+	r.want(0 <= length && length <= longestReport, "endDate", "is before startDate, or over 366 days later")
 	r.want(slices.Contains([]string{"CreatedAt", "DepartureDate"}, body.OrderBy), "orderBy", "is no order")
 	r.check()
-	report := &Report{rand.Text(), body.OrderBy, r.now, body.StartDate, body.EndDate}
-	s.reports = slices.Insert(s.reports, 0, report)
+	report := &Report{rand.Text(), body.OrderBy, r.now, body.StartDate, body.EndDate, nil, nil}
+	report.file = r.ordersFile(report)
+	r.reports = slices.Insert(r.reports, 0, report)
 	view := reportView(report)
 	view["status"], view["expiresAt"] = "Queued", nil
-	return ok(202, object{"report": view})
+	return answer{202, object{"data": object{"report": view}}}
 }
 
-func (s *Server) listReports(r *Request) answer { return listed(r, "reports", s.reports, reportView) }
+func listReports(r *Request) answer { return listed(r, "reports", r.reports, reportView) }
 
 func reportView(report *Report) object {
-	return object{"id": report.id, "status": "Completed", "orderBy": report.orderBy, "downloadedAt": nil,
+	return object{"id": report.id, "status": "Completed", "orderBy": report.orderBy,
 		"startDate": utc(report.start), "endDate": utc(report.end), "createdAt": utc(report.created),
-		"expiresAt": utc(report.created.Add(reportLifetime))}
+		"expiresAt": utc(report.created.Add(reportLifetime)), "downloadedAt": report.downloaded}
 }
 
-// setGeolocation turns the geolocation of a bus of the session's company on or off.
-func (s *Server) setGeolocation(r *Request) answer {
-	var body struct{ IsGeolocation *bool }
-	for _, bus := range feed.buses {
-		if bus["fms_object_id"] != r.PathValue("id") || bus["agency_id"] != s.user.company["agency_id"] {
-			continue
+func linkReport(r *Request) answer {
+	link, expires := Token{Kind: "report", For: r.report(r.PathValue("id")).id}, r.now.Add(linkLifetime)
+	url := "http://" + r.Host + "/v2/reports/files/" + r.sign(link, expires)
+	return ok(object{"url": url, "expiresAt": utc(expires)})
+}
+
+// downloadReport is where the URL leads: whoever has it needs no session.
+func downloadReport(r *Request) answer {
+	link := r.read(r.PathValue("token"))
+	refuseIf(link.Kind != "report" || r.isOver(link), notFound)
+	report := r.report(link.For)
+	report.downloaded = cmp.Or(report.downloaded, any(utc(r.now)))
+	r.header.Set("Content-Type", "text/csv; charset=utf-8")
+	return answer{200, report.file}
+}
+
+// report is one that has not expired.
+func (r *Request) report(id string) *Report {
+	return find(r.reports, func(report *Report) bool {
+		return report.id == id && r.now.Before(report.created.Add(reportLifetime))
+	})
+}
+
+// ordersFile writes the company's orders of the range, both ends included, sorted by what the range is of. A
+// line is a ride. Which columns there are the interface does not show.
+func (r *Request) ordersFile(report *Report) []byte {
+	lines := [][]string{}
+	for _, t := range r.tickets {
+		for _, ride := range t.rides {
+			at := map[string]time.Time{"CreatedAt": t.created, "DepartureDate": ride.departure()}[report.orderBy]
+			isOwn := ride.trip().company["agency_id"] == r.user.company["agency_id"]
+			if isOwn && !at.Before(report.start) && !at.After(report.end) {
+				lines = append(lines, []string{utc(at), t.id, t.Booking.id, ride.trip().routeName(""),
+					fmt.Sprint(ride.seat), t.passenger.FirstName, t.passenger.LastName, t.currency,
+					fmt.Sprint(money(ride.price)), fmt.Sprint(money(ride.refund)), statuses[r.phase(t)]})
+			}
 		}
-		r.body(true, &body)
-		r.want(body.IsGeolocation != nil, "isGeolocation", "is required")
-		r.check()
-		bus["is_geolocation"] = strconv.FormatBool(*body.IsGeolocation)
-		return ok(200, object{"fmsObject": object{"id": bus["fms_object_id"], "busId": bus["bus_id"],
-			"isGeolocation": *body.IsGeolocation}})
 	}
-	return notFound
+	slices.SortFunc(lines, slices.Compare)
+	file := bytes.NewBufferString(report.orderBy +
+		",orderId,bookingId,route,seat,firstName,lastName,currency,price,refundAmount,status\n")
+	csv.NewWriter(file).WriteAll(lines)
+	return file.Bytes()
+}
+
+func setGeolocation(r *Request) answer {
+	bus, body := feed.fmsObjects[r.PathValue("id")], struct{ IsGeolocation *bool }{}
+	refuseIf(bus == nil || bus["agency_id"] != r.user.company["agency_id"], notFound)
+	r.body(&body)
+	r.want(body.IsGeolocation != nil, "isGeolocation", "is required")
+	r.check()
+	bus["is_geolocation"] = fmt.Sprint(*body.IsGeolocation)
+	view := object{"id": bus["fms_object_id"], "busId": bus["bus_id"], "isGeolocation": *body.IsGeolocation}
+	return ok(object{"fmsObject": view})
 }

@@ -1,32 +1,30 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"io"
-	"mime"
 	"net/http"
-	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-const (
-	largestBody = 256 << 10
-	largestSkip = 1<<31 - 1
-)
+// What all stages have in common: how requests are read and answers are written.
+
+const largestNumber = 1<<31 - 1
 
 type object = map[string]any
 
-// An answer is what goes back to a client.
+// An answer is what goes back to a client. A body of bytes is a file, any other is written as JSON.
 type answer struct {
 	status int
 	body   any
 }
+
+// ok wraps a result (General conventions, 1).
+func ok(data any) answer { return answer{200, object{"data": data}} }
 
 // A complaint is an error of the envelope (Errors).
 type complaint struct {
@@ -35,53 +33,41 @@ type complaint struct {
 	Details   object `json:"details,omitempty"`
 }
 
-func ok(status int, data any) answer { return answer{status, object{"data": data}} }
+func failure(status int, all ...complaint) answer { return answer{status, object{"errors": all}} }
 
-func failure(status int, code, message string, details object) answer {
-	return answer{status, object{"errors": []complaint{{message, code, details}}}}
-}
+// The table of Errors, but for 400, whose complaints are collected, and 409.
+var (
+	unauthorized = failure(401, complaint{"AUTH_INVALID_CREDENTIALS", "UNAUTHORIZED", nil})
+	forbidden    = failure(403, complaint{"AUTH_NO_ACCESS", "FORBIDDEN", nil})
+	notFound     = failure(404, complaint{"RESOURCE_NOT_FOUND", "NOT_FOUND", nil})
+	gone         = failure(410, complaint{"See /docs/migration", "GONE", nil})
+	internal     = failure(500, complaint{"Unexpected server error", "INTERNAL", nil})
+)
 
 func conflict(reason string, details object) answer {
 	details["reason"] = reason
-	return failure(409, "CONFLICT", "What is asked for cannot be done", details)
+	return failure(409, complaint{"What is asked for cannot be done", "CONFLICT", details})
 }
 
-// The table of Errors.
-var (
-	unauthorized = failure(401, "UNAUTHORIZED", "AUTH_INVALID_CREDENTIALS", nil)
-	forbidden    = failure(403, "FORBIDDEN", "AUTH_NO_ACCESS", nil)
-	notFound     = failure(404, "NOT_FOUND", "RESOURCE_NOT_FOUND", nil)
-	wrongMethod  = failure(405, "METHOD_NOT_ALLOWED", "The path has no such method", nil)
-	tooLarge     = failure(413, "BODY_TOO_LARGE", "The body is larger than 256 KiB", nil)
-	notJSON      = failure(415, "UNSUPPORTED_MEDIA_TYPE", "The body is not JSON", nil)
-	gone         = failure(410, "GONE", "See the migration guide", object{"migrationGuide": "/docs/migration"})
-	internal     = failure(500, "INTERNAL", "Unexpected server error", nil)
-)
-
-// refuseIf ends a request at once, from wherever it is called: serve catches it. Nothing has been changed
-// by then, since a request is checked as a whole before it does anything.
-func refuseIf(bad bool, a answer) {
+// refuseIf ends a request at once, from wherever it is called.
+func refuseIf(bad bool, refusal answer) {
 	if bad {
-		panic(a)
+		panic(refusal)
 	}
 }
 
-// found refuses what there is not, or what is another's: the two cannot be told apart.
-func found[T any](thing T, isThere bool) T {
-	refuseIf(!isThere, notFound)
-	return thing
-}
-
-// A Request is one request, with what has been found out of it, and what is wrong with it.
+// A Request is one request, with all that is needed to answer it.
 type Request struct {
 	*http.Request
+	*Server
 	header     http.Header // of the answer
-	now        time.Time
-	partner    *Partner
+	now        time.Time   // all of a request happens at one instant
+	partner    *Partner    // who asks, if it is one
 	complaints []complaint
+	revived    map[*Ticket][]Ride // the seats that lapsed tickets get by this request
 }
 
-// A route has a guard that refuses who may not call it, before all else.
+// A route is there from its stage on. Before all else its guard refuses those who may not call it.
 type route struct {
 	stage   int
 	pattern string // method and path
@@ -89,77 +75,76 @@ type route struct {
 	handle  func(*Request) answer
 }
 
+// anybody is the guard of routes that need no credentials (Authentication, 5).
 func anybody(*Request) {}
 
-// handler serves the routes of a stage and those before it. Other methods of their paths are 405.
+// handler serves the routes of a stage and those before it.
 func (s *Server) handler(stage int) http.Handler {
-	mux, allowed := http.NewServeMux(), map[string][]string{}
-	add := func(pattern string, route route) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
-	}
-	for _, route := range s.routes() {
-		if method, path, _ := strings.Cut(route.pattern, " "); route.stage <= stage {
-			add(route.pattern, route)
-			allowed[path] = append(allowed[path], method)
+	mux := http.NewServeMux()
+	for _, route := range routes {
+		if route.stage <= stage {
+			mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
 		}
 	}
-	for path, methods := range allowed {
-		add(path, route{guard: anybody, handle: func(r *Request) answer {
-			r.header.Set("Allow", strings.Join(methods, ", "))
-			return wrongMethod
-		}})
-	}
-	add("/", route{guard: anybody, handle: func(*Request) answer { return notFound }})
 	return mux
 }
 
-// serve answers one request at a time: all of the server is behind one mutex. What panics with no answer is
-// an unexpected error.
-func (s *Server) serve(w http.ResponseWriter, req *http.Request, route route) {
+// serve answers one request, while no other one is answered.
+func (s *Server) serve(w http.ResponseWriter, request *http.Request, route route) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	r, given := &Request{Request: req, header: w.Header(), now: s.clock.now()}, internal
+	r := &Request{Request: request, Server: s, header: w.Header(), now: s.clock.now()}
 	r.header.Set("Date", r.now.Format(http.TimeFormat))
 	r.header.Set("Content-Type", "application/json")
-	func() {
-		defer func() {
-			if refusal, isRefusal := recover().(answer); isRefusal {
-				given = refusal
-			}
-		}()
-		route.guard(r)
-		given = route.handle(r)
-	}()
+	given := r.answerTo(route)
 	w.WriteHeader(given.status)
+	if file, isFile := given.body.([]byte); isFile {
+		w.Write(file)
+		return
+	}
 	json.NewEncoder(w).Encode(given.body)
 }
 
-// want complains where something of the request is not as it has to be. check tells all of it together.
+// answerTo catches what refuseIf has thrown. Any other panic is an unexpected error.
+func (r *Request) answerTo(route route) (given answer) {
+	given = internal
+	defer func() {
+		if refusal, isRefusal := recover().(answer); isRefusal {
+			given = refusal
+		}
+	}()
+	route.guard(r)
+	return route.handle(r)
+}
+
+// want complains where something of the request is not as it has to be. check refuses with all complaints.
 func (r *Request) want(good bool, place, message string) {
 	if !good {
 		r.complaints = append(r.complaints, complaint{message, "VALIDATION_ERROR", object{"field": place}})
 	}
 }
 
-func (r *Request) check() { refuseIf(r.complaints != nil, answer{400, object{"errors": r.complaints}}) }
+func (r *Request) check() { refuseIf(r.complaints != nil, failure(400, r.complaints...)) }
 
 // query is a parameter, or "" without one.
 func (r *Request) query(name string) string {
-	parameters, err := url.ParseQuery(r.URL.RawQuery)
-	r.want(err == nil && len(parameters[name]) < 2, name, "is malformed, or given more than once")
-	return parameters.Get(name)
+	values := r.URL.Query()[name]
+	r.want(len(values) < 2, name, "is given more than once")
+	return strings.Join(values, "")
 }
 
 func (r *Request) number(name string, unlessGiven, least, most int) int {
-	text := cmp.Or(r.query(name), strconv.Itoa(unlessGiven))
-	if name == "skip" && text == "null" {
+	text := r.query(name)
+	if text == "" || name == "skip" && text == "null" { // GET /v2/offers/schedule: skip may be null
 		return unlessGiven
 	}
 	number, err := strconv.Atoi(text)
-	good := err == nil && text[0] != '+' && least <= number && number <= most
-	r.want(good, name, "is no whole number, too small or too large")
+	r.want(err == nil && least <= number && number <= most, name, "is no number, too small or too large")
 	return number
 }
+
+// skip is where a page begins (GET /v2/bookings, GET /v2/offers/schedule).
+func (r *Request) skip() int { return r.number("skip", 0, 0, largestNumber) }
 
 // day is a parameter that is a day, as in 2026-11-25.
 func (r *Request) day(name string, required bool) string {
@@ -176,43 +161,27 @@ func (r *Request) choice(name string, choices ...string) string {
 	return text
 }
 
-// capital is the name of a member that Go takes for the one that begins with a small letter.
-var capital = regexp.MustCompile(`"[A-Z]\w*"\s*:`)
-
-// body reads the JSON object of a request. It may be absent where it is not required; it is read strictly:
-// no members that are not declared, no null, and nothing behind its end.
-func (r *Request) body(required bool, into any) {
-	text, _ := io.ReadAll(io.LimitReader(r.Body, largestBody+1))
-	kind := r.Header.Get("Content-Type")
-	media, _, _ := mime.ParseMediaType(kind)
-	refuseIf(len(text) > largestBody, tooLarge)
-	refuseIf(kind != "" && media != "application/json", notJSON)
-	if len(text) == 0 && !required {
-		return
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
+// body reads the JSON object of a request: it has no undeclared field, and nothing stands behind its end.
+func (r *Request) body(into any) {
+	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
-	good := json.Valid(text) && decoder.Decode(into) == nil && !capital.Match(text)
-	tokens := json.NewDecoder(bytes.NewReader(text))
-	token, err := tokens.Token()
-	for err == nil && token != nil {
-		token, err = tokens.Token()
-	}
-	r.want(good && err == io.EOF, "body", "is not as it has to be")
+	err := decoder.Decode(into)
+	_, end := decoder.Token()
+	r.want(err == nil && end == io.EOF, "body", "is not as it has to be")
 	r.check()
+}
+
+// listed shows a page of a list, with the total of all (General conventions, 1; GET /v2/bookings).
+func listed[T any](r *Request, name string, list []T, view func(T) object) answer {
+	take, skip := r.number("take", 50, 1, 50), r.skip()
+	r.check()
+	return ok(object{name: views(page(list, skip, take), view), "total": len(list)})
 }
 
 // page cuts a list into pages.
 func page[T any](list []T, skip, take int) []T {
 	list = list[min(skip, len(list)):]
 	return list[:min(take, len(list))]
-}
-
-// listed shows a page of a list, of at most 50.
-func listed[T any](r *Request, name string, list []T, view func(T) object) answer {
-	take, skip := r.number("take", 50, 1, 50), r.number("skip", 0, 0, largestSkip)
-	r.check()
-	return ok(200, object{name: views(page(list, skip, take), view), "total": len(list)})
 }
 
 // views shows each thing of a list.
@@ -224,6 +193,23 @@ func views[T any](list []T, view func(T) object) []object {
 	return shown
 }
 
+// where is the part of a list that is wanted.
+func where[T any](list []T, isWanted func(T) bool) (part []T) {
+	for _, thing := range list {
+		if isWanted(thing) {
+			part = append(part, thing)
+		}
+	}
+	return part
+}
+
+// find is the one of a list that is wanted. Where there is none, the request is refused.
+func find[T any](list []T, isWanted func(T) bool) T {
+	part := where(list, isWanted)
+	refuseIf(len(part) == 0, notFound)
+	return part[0]
+}
+
 func orNull(text string) any {
 	if text == "" {
 		return nil
@@ -231,13 +217,10 @@ func orNull(text string) any {
 	return text
 }
 
-// money is an amount of hundredths as a number.
-func money(amount int) float64 { return float64(amount) / 100 }
-
 // utc writes an instant in UTC with milliseconds (General conventions, 4).
 func utc(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// local writes an instant by the wall clock of a zone, with its offset.
+// local writes an instant by the wall clock of a zone, with its offset (Departure).
 func local(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("2006-01-02T15:04:05.000-07:00")
 }
