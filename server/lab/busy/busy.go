@@ -4,7 +4,7 @@
 //	town := &busy.Town{Server: s, Key: key, By: by, Pass: pass}
 //	err := town.Fill()
 //
-// All of it is done by the calls of a partner and of an operator (decision demo.busy), so that nothing is there
+// All of it is done by the calls of a partner and of an operator (decision demo.busy): nothing is there
 // that a client could not have brought about. What is done depends on the timetable and the clock alone: with
 // a seed, a start gives the same bytes each time.
 package busy
