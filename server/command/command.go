@@ -296,7 +296,7 @@ func exitCode(err error) int {
 		return exitIO
 	case errors.Is(err, journal.ErrNewer), errors.As(err, new(*store.ClockError)),
 		errors.Is(err, server.ErrMovedClock), errors.Is(err, standby.ErrMovedClock),
-		errors.Is(err, stand.ErrClock), errors.Is(err, stand.ErrSeed),
+		errors.Is(err, stand.ErrClock), errors.Is(err, stand.ErrSeed), errors.Is(err, stand.ErrBusy),
 		errors.Is(err, front.ErrSocketPath), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	}

@@ -8,13 +8,16 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"time"
 
 	"waybill/server"
 	"waybill/server/frame/web"
 	"waybill/server/front"
 	"waybill/server/lab/bench"
+	"waybill/server/lab/busy"
 	"waybill/server/lab/seed"
 	"waybill/server/lab/worlds"
+	"waybill/server/operate/admin"
 	"waybill/server/operate/stand"
 )
 
@@ -34,6 +37,7 @@ var benchFlags = []option{
 	{"test-control", "", "the loopback `address` where testers make worlds and have things go wrong"},
 	{"worlds", 0, "make this `number` of worlds, 1 to 99, at the ports after that of -test-control"},
 	{"seed", "", "the `number` that all that would be random comes from, in a new directory"},
+	{"demo", "", "`busy`: a new directory also gets some days of sales, refunds, a moved and a cancelled run"},
 	{"vary", false, "vary in answers what the interface leaves open, so that no client leans on it"},
 }
 
@@ -83,6 +87,7 @@ func newLab() *stand.Lab {
 // testBench is the test bench of a directory that is served, with the worlds beside it.
 type testBench struct {
 	clock   bool // there is a test clock
+	busy    bool // the demo is to be filled
 	bench   *bench.Bench
 	addr    string         // where calls about worlds are made; "" is nowhere
 	number  int            // of worlds that are made at the start
@@ -103,6 +108,9 @@ func (c *call) testBench(addr string) (*testBench, error) {
 	if err := c.testClock(&set); err != nil {
 		return nil, err
 	}
+	if err := c.demo(&set, addr); err != nil {
+		return nil, err
+	}
 	control := c.text("test-control")
 	set.Watch = control != ""
 	switch {
@@ -121,6 +129,7 @@ func (c *call) testBench(addr string) (*testBench, error) {
 	}
 	return &testBench{
 		clock:  set.TestClock,
+		busy:   set.Busy,
 		bench:  bench.New(set),
 		addr:   control,
 		number: number,
@@ -160,6 +169,27 @@ func (c *call) testClock(set *bench.Settings) (err error) {
 	}
 	if year := set.StartAt.UTC().Year(); year < web.MinYear || year > web.MaxYear {
 		return fmt.Errorf("-test-clock %s is not of the years %d to %d", clock, web.MinYear, web.MaxYear)
+	}
+	return nil
+}
+
+// demo reads whether the demo is to be filled. Then a test clock begins earlier, and is where it was asked
+// for when the sales are over.
+func (c *call) demo(set *bench.Settings, addr string) error {
+	switch kind := c.text("demo"); {
+	case kind == "":
+		return nil
+	case kind != "busy":
+		return fmt.Errorf("-demo %q must be busy, or left out", kind)
+	case !isLoopback(addr):
+		return errors.New("-demo busy: there is a demo only where -addr is a loopback address")
+	}
+	set.Busy = true
+	if set.TestClock {
+		if set.StartAt.IsZero() {
+			set.StartAt = time.Now()
+		}
+		set.StartAt = set.StartAt.Add(-busy.Span)
 	}
 	return nil
 }
@@ -208,6 +238,28 @@ func (t *testBench) listen() (err error) {
 			return fmt.Errorf("-worlds: %w", err)
 		}
 		t.ports = append(t.ports, ln)
+	}
+	return nil
+}
+
+// fill fills a new demo, whose partner has a key, if it is to be busy.
+func (t *testBench) fill(s *server.Server, key string) error {
+	if !t.busy {
+		return nil
+	}
+	town := &busy.Town{
+		Server: s,
+		Key:    key,
+		By:     admin.Self(),
+	}
+	if t.clock {
+		town.Pass = func(d time.Duration) error {
+			_, _, _, err := t.bench.MoveClock(bench.Move{By: d}, nil)
+			return err
+		}
+	}
+	if err := town.Fill(); err != nil {
+		return fmt.Errorf("-demo busy: %w", err)
 	}
 	return nil
 }

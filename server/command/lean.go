@@ -19,7 +19,7 @@ const isLean = true
 
 // absentFlags are the flags that a verb has in another build only, by the verb.
 var absentFlags = map[string][]string{
-	"serve": {"test-clock", "frozen", "seed", "test-control", "worlds", "vary"},
+	"serve": {"test-clock", "frozen", "seed", "test-control", "worlds", "vary", "demo"},
 }
 
 // benchFlags are none.
@@ -43,6 +43,8 @@ func (c *call) testBench(string) (*testBench, error) { return &testBench{}, nil 
 func (*testBench) lab() *stand.Lab { return nil }
 
 func (*testBench) listen() error { return nil }
+
+func (*testBench) fill(*server.Server, string) error { return nil }
 
 func (*testBench) warn(*slog.Logger, bool) {}
 

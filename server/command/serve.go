@@ -196,7 +196,7 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 	tests.warn(cfg.Log, f.IsLocal)
 	// A server that others can reach has no demo: its key would be known.
 	// The demo is there before clients are let in: a server is ready once it has one.
-	if err := c.greet(f, cfg); err != nil {
+	if err := c.greet(f, cfg, tests); err != nil {
 		return exitFailed, errors.Join(err, f.Server.Close())
 	}
 	// So are the worlds of a start.
@@ -240,11 +240,14 @@ func (p *Process) untilStopped(f *front.Front) (int, error) {
 }
 
 // greet makes the demo in a new directory that only this machine reaches, and says how to begin.
-func (p *Process) greet(f *front.Front, cfg server.Config) error {
+func (p *Process) greet(f *front.Front, cfg server.Config, tests *testBench) error {
 	key := ""
 	if f.Server.Fresh() && f.IsLocal {
 		made, err := demo.Make(f.Server, demo.Feed(), io.Discard)
 		if err != nil {
+			return err
+		}
+		if err := tests.fill(f.Server, made); err != nil {
 			return err
 		}
 		key = made

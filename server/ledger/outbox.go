@@ -131,9 +131,9 @@ func (o *Outbox) put(m *Message) {
 		o.parked++
 		return
 	}
-	heap.Push(&o.waiting, Due{m.At, m.ID})
 	o.arrived++
 	m.arrival = o.arrived
+	heap.Push(&o.waiting, m.DueAt(m.At))
 	o.arrivals = append(o.arrivals, m)
 	if len(o.arrivals) > 2*len(o.messages)+fewMessages {
 		o.arrivals = slices.DeleteFunc(o.arrivals, func(m *Message) bool {
@@ -220,6 +220,17 @@ func messageID(at journal.Stamp, n int) string {
 type Due struct {
 	At time.Time
 	ID string // the message's
+
+	arrival uint64 // the message's: of those that are due at one instant, the first to come goes first
+}
+
+// DueAt returns that the message is due at an instant.
+func (m *Message) DueAt(at time.Time) Due {
+	return Due{
+		At:      at,
+		ID:      m.ID,
+		arrival: m.arrival,
+	}
 }
 
 // Agenda is a heap of due times, the first at its front (package container/heap).
@@ -229,7 +240,10 @@ type Agenda []Due
 func (a Agenda) Len() int { return len(a) }
 
 func (a Agenda) Less(i, k int) bool {
-	return a[i].At.Before(a[k].At)
+	if !a[i].At.Equal(a[k].At) {
+		return a[i].At.Before(a[k].At)
+	}
+	return a[i].arrival < a[k].arrival
 }
 
 func (a Agenda) Swap(i, k int) {

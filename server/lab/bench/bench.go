@@ -37,6 +37,8 @@ type Settings struct {
 	// Seed is where what would be random comes from; nil: it is random, but in a directory that was made from
 	// a seed.
 	Seed *seed.Source
+	// Busy refuses a directory that has lines: the demo is to be filled (decision demo.busy).
+	Busy bool
 	// Watch has what is sent kept for testers, texts too where no messenger takes them.
 	Watch bool
 	// Vary has what the interface leaves open vary in answers, by the seed, or by 1 where there is none.

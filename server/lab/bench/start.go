@@ -38,6 +38,9 @@ func (s *Bench) begin(cfg *web.Config) error {
 	if s.begun.source != nil && !s.begun.isNew && s.forked == nil && !s.begun.resumed {
 		return stand.ErrSeed
 	}
+	if s.set.Busy && !s.begun.isNew && s.forked == nil {
+		return stand.ErrBusy
+	}
 	cfg.TestClock = s.set.TestClock
 	s.useSeed(cfg)
 	return nil

@@ -53,4 +53,6 @@ var (
 	ErrClock = errors.New("server: the clock setting does not fit the directory")
 	// ErrSeed is of a seed and a directory that has lines already.
 	ErrSeed = errors.New("server: a seed is for a new directory, and this one has lines already")
+	// ErrBusy is of a busy demo and a directory that has lines already.
+	ErrBusy = errors.New("server: -demo busy is for a new directory, and this one has lines already")
 )

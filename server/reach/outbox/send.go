@@ -114,7 +114,7 @@ func (x *sender) take() (now time.Time, err error) {
 		var list []*ledger.Message
 		list, x.known = st.Outbox.Arrived(x.known)
 		for _, m := range list {
-			heap.Push(&x.lanes[m.Lane()].todo, ledger.Due{At: at, ID: m.ID})
+			heap.Push(&x.lanes[m.Lane()].todo, m.DueAt(m.At))
 		}
 		now = at
 	})
@@ -320,7 +320,7 @@ func (s *Relay) failed(m *ledger.Message, now time.Time, err error) result {
 	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(m.ID)))%200-100)
 	next := now.Add(min(wait, max(OutboxLife-age, FirstRetry)))
 	s.tries.failed(m.ID, err, next)
-	return result{again: ledger.Due{At: next, ID: m.ID}}
+	return result{again: m.DueAt(next)}
 }
 
 // park journals that a message is parked, unless its passenger was forgotten meanwhile.
