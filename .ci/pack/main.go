@@ -1,5 +1,5 @@
 // Pack makes what .ci/release hands over and the go command does not: a source archive, image archives, the
-// pages as files, and a list of contents. All of it depends on its arguments alone: two runs give equal bytes.
+// pages as files, and a list of contents. Its arguments alone decide what it writes: two runs give equal bytes.
 //
 //	go run ./.ci/pack source -time T -name waybill-1.2 -out FILE.tar.gz DIR
 //	go run ./.ci/pack image  -time T -arch amd64 -name waybill:1.2 -out FILE.tar BINARY
