@@ -170,7 +170,7 @@ func newServer(cfg Config, shared web.Config) *Server {
 		s.witness)
 	s.ops = ops.New(core, cfg.Connections, s.witness.Known)
 	s.Desk = desk.New(core, s.Admin, s.carrier, s.outbox, s.witness, s.lab().Desk)
-	s.reference = reference.New(core)
+	s.reference = reference.New(core, s.search)
 	s.route()
 	return s
 }

@@ -1,7 +1,8 @@
 // Package docs holds the pages of this directory: those for people who read the repository, which the server
 // also shows as text under /docs, and those of the reference. The latter stand in made and, where a server
 // fills something in, in filled: a test of server/api/reference writes them, of openapi.json, the pages and
-// the JSON of this directory, and the templates reference.html and migration.html.
+// the JSON of this directory, and the templates reference.html and migration.html. What a server writes anew
+// for each caller stands in live.
 //
 // Its tests paste what the pages say to paste.
 package docs
@@ -15,7 +16,7 @@ import (
 
 // Files are the pages, by name.
 //
-//go:embed *.md audit.py openapi.json style.css made filled
+//go:embed *.md audit.py openapi.json style.css made filled live
 var Files embed.FS
 
 // Auditor returns audit.py, the second auditor: a program in Python that was made from the pages journal.md
@@ -33,9 +34,9 @@ func StyleIn(page string) []byte {
 }
 
 // PagePolicy returns the Content-Security-Policy of a page that has no script and fetches nothing: it may
-// show itself, the one style sheet that stands in it, and images that it carries.
+// show itself, the one style sheet that stands in it, and images that it carries, and ask its own server.
 func PagePolicy(style []byte) string {
 	sum := sha256.Sum256(style)
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		"'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"waybill/server/docs"
 	"waybill/server/frame/web"
@@ -38,18 +39,26 @@ var texts = sync.OnceValue(func() map[string]*web.Shared {
 	return list
 })
 
-// pages returns the pages that say the same to everybody, by their paths below /docs.
+// made returns the pages that a test has made, by their paths below /docs: a line with a title, and a body.
+var made = sync.OnceValue(func() map[string][]byte {
+	list := map[string][]byte{}
+	for _, pattern := range []string{"made/*.html", "made/*/*.html"} {
+		for name, text := range read(pattern) {
+			list[strings.TrimSuffix(strings.TrimPrefix(name, "made/"), ".html")] = text
+		}
+	}
+	return list
+})
+
+// pages returns the same as they are sent where there is no test clock on them.
 var pages = sync.OnceValue(func() map[string]*web.Shared {
 	list := map[string]*web.Shared{}
-	for _, pattern := range []string{"made/*.html", "made/*/*.html"} {
-		for name, made := range read(pattern) {
-			page, err := framed(made)
-			if err != nil {
-				panic(err) // they are our own, and a test has made each
-			}
-			path := strings.TrimSuffix(strings.TrimPrefix(name, "made/"), ".html")
-			list[path] = web.NewShared(htmlType, page)
+	for path, text := range made() {
+		page, err := framed(text, nil)
+		if err != nil {
+			panic(err) // they are our own, and a test has made each
 		}
+		list[path] = web.NewShared(htmlType, page)
 	}
 	return list
 })
@@ -66,33 +75,53 @@ func read(pattern string) map[string][]byte {
 
 // filled returns the templates of what a server fills in, among them the frame of all pages.
 var filled = sync.OnceValue(func() *template.Template {
-	return template.Must(template.ParseFS(docs.Files, "filled/*.html"))
+	return template.Must(template.ParseFS(docs.Files, "filled/*.html", "live/*.html"))
 })
 
-// framed puts what a test has made of a page, a line with its title and what follows, into the frame.
-func framed(made []byte) ([]byte, error) {
+// testClock is the clock of a test bench, as a bar above every page shows it (decision pages.clock).
+type testClock struct {
+	Now   time.Time
+	Still bool
+}
+
+// framed puts what was made of a page, a line with its title and what follows, into the frame.
+func framed(made []byte, clock *testClock) ([]byte, error) {
 	title, body, _ := strings.Cut(string(made), "\n")
-	var page bytes.Buffer
+	var bar, page bytes.Buffer
+	if clock != nil {
+		if err := filled().ExecuteTemplate(&bar, "clock", clock); err != nil {
+			return nil, err
+		}
+	}
 	err := filled().ExecuteTemplate(&page, "frame.html", map[string]any{
 		"Title": template.HTML(title),
 		"Style": template.CSS(Style),
+		"Clock": template.HTML(bar.String()),
 		"Body":  template.HTML(body),
 	})
 	return page.Bytes(), err
 }
 
-// fill returns a page with what values has for it.
-func fill(name string, values map[string]any) ([]byte, error) {
+// fillIn answers with a page that is filled in for the caller.
+func (s *Publisher) fillIn(w http.ResponseWriter, status int, name string, values any) error {
 	var made bytes.Buffer
-	if err := filled().ExecuteTemplate(&made, name+".html", values); err != nil {
-		return nil, err
+	if err := filled().ExecuteTemplate(&made, name, values); err != nil {
+		return err
 	}
-	return framed(made.Bytes())
+	return s.send(w, status, made.Bytes())
 }
 
-// sendFilled answers with a page that is filled in for the caller.
-func sendFilled(w http.ResponseWriter, name string, values map[string]any) error {
-	page, err := fill(name, values)
+// send answers with a page in the frame, under the test clock where there is one.
+func (s *Publisher) send(w http.ResponseWriter, status int, made []byte) error {
+	var clock *testClock
+	if s.Config.TestClock {
+		now, err := s.Now()
+		if err != nil {
+			return err
+		}
+		clock = &testClock{now.UTC(), s.Still.Load()}
+	}
+	page, err := framed(made, clock)
 	if err != nil {
 		return err
 	}
@@ -100,6 +129,7 @@ func sendFilled(w http.ResponseWriter, name string, values map[string]any) error
 	h["Content-Type"] = htmlType
 	h.Set("Content-Security-Policy", PagePolicy)
 	h.Set("Content-Length", strconv.Itoa(len(page)))
+	w.WriteHeader(status)
 	_, err = w.Write(page)
 	return err
 }

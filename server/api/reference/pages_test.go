@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"waybill/server/api/legacy"
@@ -74,16 +75,18 @@ func makePages(t *testing.T) map[string][]byte {
 		"Limits":   web.LimitTable,
 		"Demos":    readJSON[map[string]demonstration](t, "demo.json"),
 		"DemoUser": DemoUser,
-		"Texts":    readTexts(t),
+		"Menu":     readMenu(t),
+		"First":    template.HTML(firstAnswer(doc)),
 		"Ignored":  legacy.IgnoredFields,
 	}
 	about["Migrations"] = readMigrations(t, doc)
 	// What a server fills in stays as it is.
-	for _, name := range []string{"Base", "Date", "Now", "Since", "Until"} {
+	for _, name := range []string{"Base", "Date", "Since", "Until"} {
 		about[name] = "{{." + name + "}}"
 	}
 	about["Title"] = template.HTML("{{.Title}}")
 	about["Style"] = template.CSS("{{.Style}}")
+	about["Clock"] = template.HTML("{{.Clock}}")
 	about["Body"] = template.HTML("{{.Body}}")
 
 	templates := readTemplates(t)
@@ -95,7 +98,7 @@ func makePages(t *testing.T) map[string][]byte {
 		}
 		pages[name+".html"] = page.Bytes()
 	}
-	for _, name := range []string{"frame", "home", "index", "migration"} {
+	for _, name := range []string{"frame", "index", "migration"} {
 		add("filled/"+name, name)
 	}
 	for _, name := range []string{"demo", "errors", "limits", "objects", "silent", "states"} {
@@ -199,6 +202,62 @@ func readTexts(t *testing.T) (list []text) {
 	return list
 }
 
+// group is the pages of one kind of readers, as the masthead has them.
+type group struct {
+	Name  string
+	Pages []text
+}
+
+// readMenu reads which page stands in which group, with its title.
+func readMenu(t *testing.T) (list []group) {
+	titles := map[string]string{
+		"/docs":           "All calls",
+		"/docs/demo":      "The demo network",
+		"/docs/errors":    "Errors",
+		"/docs/limits":    "Limits",
+		"/docs/migration": "Migration, call by call",
+		"/docs/objects":   "Objects",
+		"/docs/states":    "States",
+		"/openapi.json":   "openapi.json",
+	}
+	for _, x := range readTexts(t) {
+		titles[x.Path] = x.Title
+	}
+	menu := readJSON[[]struct {
+		Name  string
+		Pages []string
+	}](t, "menu.json")
+	for _, g := range menu {
+		listed := group{Name: g.Name}
+		for _, path := range g.Pages {
+			if titles[path] == "" {
+				t.Errorf("menu.json has %s, which is no page, or has it twice", path)
+			}
+			listed.Pages = append(listed.Pages, text{Path: path, Title: titles[path]})
+			delete(titles, path)
+		}
+		list = append(list, listed)
+	}
+	if len(titles) > 0 {
+		t.Errorf("menu.json leads nobody to %v", titles)
+	}
+	return list
+}
+
+// firstAnswer returns the document's example of a schedule as the page /docs begins with it: one departure
+// of the day that the request beside it names.
+func firstAnswer(doc *document) string {
+	example := doc.At("paths", "/v2/offers/schedule", "get", "responses", "200", "content",
+		"application/json", "example").JSON()
+	first, rest, _ := strings.Cut(example, "\n      },\n")
+	_, end, _ := strings.Cut(rest, "\n      }\n")
+	token := regexp.MustCompile(`"id": "AQA[^"]*"`)
+	day := regexp.MustCompile(`"\d{4}-\d\d-\d\d(T[^+"]*)[^"]*"`)
+	first = token.ReplaceAllString(first, `"id": "AQAAAAAA…"`)
+	first = template.HTMLEscapeString(day.ReplaceAllString(first, `"DAY$1…"`))
+	return strings.ReplaceAll(first, "DAY", "{{.Date}}") + "\n      }, …\n" + end
+}
+
 // title returns the title of a page in Markdown.
 func title(page []byte) string {
 	first, _, _ := strings.Cut(string(page), "\n")
@@ -217,18 +276,25 @@ func readTemplates(t *testing.T) *template.Template {
 		"prose":  prose,
 		"quoted": quoted,
 	})
-	return template.Must(templates.ParseFS(os.DirFS(docsDir), "reference.html", "migration.html"))
+	return template.Must(templates.ParseFS(os.DirFS(docsDir), "reference.html", "migration.html",
+		"live/shared.html"))
 }
 
 var (
-	codeTicks = regexp.MustCompile("`([A-Z]{4,}[A-Z_]*)`")
+	codes     = sync.OnceValue(func() []string { return readDocument().Codes })
+	codeTicks = regexp.MustCompile("`([A-Z]{4,}|[A-Z]+(_[A-Z]+)+)`")
 	variables = regexp.MustCompile(`\$([A-Z]+)`)
 )
 
 // prose returns a text of the document with its code, which leads on where it is the code of an error.
 func prose(text string) template.HTML {
-	text = codeTicks.ReplaceAllString(template.HTMLEscapeString(text),
-		`<a href="/docs/errors/$1"><code>$1</code></a>`)
+	text = codeTicks.ReplaceAllStringFunc(template.HTMLEscapeString(text), func(ticked string) string {
+		code := strings.Trim(ticked, "`")
+		if !slices.Contains(codes(), code) {
+			return ticked
+		}
+		return `<a href="/docs/errors/` + code + `"><code>` + code + `</code></a>`
+	})
 	return template.HTML(markdown.Code(text))
 }
 

@@ -10,15 +10,12 @@
 package reference
 
 import (
-	"cmp"
-	"mime"
 	"net/http"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"waybill/auth"
+	"waybill/server/api/search"
 	"waybill/server/docs"
 	"waybill/server/frame/web"
 )
@@ -37,20 +34,12 @@ const DemoUser = "demo@example.com"
 // Publisher answers who reads.
 type Publisher struct {
 	*web.Core
-	guide func() (*web.Shared, error) // the migration guide, which says since when: of this directory only
+	finder *search.Finder
 }
 
 // New returns the room.
-func New(core *web.Core) *Publisher {
-	s := &Publisher{Core: core}
-	s.guide = sync.OnceValues(func() (*web.Shared, error) {
-		page, err := fill("migration", map[string]any{
-			"Since": s.Deprecated.UTC().Format(time.RFC1123),
-			"Until": s.Deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
-		})
-		return web.NewShared(htmlType, page), err
-	})
-	return s
+func New(core *web.Core, finder *search.Finder) *Publisher {
+	return &Publisher{Core: core, finder: finder}
 }
 
 // GetOpenAPI answers GET /openapi.json.
@@ -65,22 +54,24 @@ func (s *Publisher) GetPage(w http.ResponseWriter, r *http.Request) error {
 	if text := texts()[name]; text != nil {
 		return text.SendTagged(w, r)
 	}
-	page := pages()[name]
-	if page == nil {
-		return web.ErrNotFound
+	made := made()[name]
+	switch {
+	case made == nil:
+		return s.sayMissing(w, r)
+	case s.Config.TestClock:
+		return s.send(w, http.StatusOK, made)
 	}
 	w.Header().Set("Content-Security-Policy", PagePolicy)
-	return page.Send(w)
+	return pages()[name].Send(w)
 }
 
-// GetMigrationGuide answers GET /docs/migration.
+// GetMigrationGuide answers GET /docs/migration, which says since when the legacy interface is on its way out
+// here.
 func (s *Publisher) GetMigrationGuide(w http.ResponseWriter, _ *http.Request) error {
-	page, err := s.guide()
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Security-Policy", PagePolicy)
-	return page.Send(w)
+	return s.fillIn(w, http.StatusOK, "migration.html", map[string]any{
+		"Since": s.Deprecated.UTC().Format(time.RFC1123),
+		"Until": s.Deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
+	})
 }
 
 // GetIndex answers GET /docs with the page that names the server as its caller knows it, and a day to travel.
@@ -89,41 +80,10 @@ func (s *Publisher) GetIndex(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return sendFilled(w, "index", map[string]any{
+	return s.fillIn(w, http.StatusOK, "index.html", map[string]any{
 		"Base": s.address(r),
 		"Date": now.AddDate(0, 0, 1).Format(time.DateOnly),
 	})
-}
-
-// GetHome answers GET /: to a browser with a page that says what this is and where to go on, else with 404 as
-// for any path that means nothing (decision answers.bodies).
-func (s *Publisher) GetHome(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Add("Vary", "Accept")
-	if !wantsPage(r.Header) {
-		return web.ErrNotFound
-	}
-	now, err := s.Now()
-	if err != nil {
-		return err
-	}
-	return sendFilled(w, "home", map[string]any{
-		"Base":      s.address(r),
-		"TestClock": s.Config.TestClock,
-		"Now":       now.Format(time.RFC3339),
-	})
-}
-
-// wantsPage reports whether a request's header asks for a page, as a browser's does.
-func wantsPage(h http.Header) bool {
-	for kind := range strings.SplitSeq(strings.Join(h["Accept"], ","), ",") {
-		media, parameters, err := mime.ParseMediaType(kind)
-		if err != nil || media != "text/html" {
-			continue
-		}
-		weight, wrong := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
-		return wrong == nil && weight > 0
-	}
-	return false
 }
 
 // address returns the server's address as the caller knows it.

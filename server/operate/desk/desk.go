@@ -249,7 +249,7 @@ var pages = sync.OnceValue(parse)
 
 // parse makes the templates, with the forms of instants and amounts.
 func parse() *template.Template {
-	return template.Must(template.New("desk").Funcs(template.FuncMap{
+	t := template.New("desk").Funcs(template.FuncMap{
 		"at":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 		"minute":  func(t time.Time) string { return t.Format("2006-01-02 15:04") },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -258,7 +258,9 @@ func parse() *template.Template {
 		"news":    carrier.ShortNews,
 		"form":    newForm,
 		"entry":   func(p *page, path, name string) entry { return entry{path, name, p.Here == path} },
-	}).ParseFS(files, "*.html"))
+	})
+	template.Must(t.ParseFS(docs.Files, "live/shared.html"))
+	return template.Must(t.ParseFS(files, "*.html"))
 }
 
 // entry is an entry of the navigation.

@@ -1,0 +1,115 @@
+package reference
+
+import (
+	"cmp"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/schedule"
+	"waybill/server/api/search"
+	"waybill/server/frame/web"
+)
+
+// How much the first page shows (decision home.board).
+const (
+	departuresShown = 12
+	journeysShown   = 50
+	citiesOffered   = 500
+)
+
+// home is the first page: a departure board, or the journeys that somebody has searched for.
+type home struct {
+	Base           string
+	From, To, Date string // what was asked for, and the day that a search begins with
+	Cities         []string
+	Departures     []search.Departure
+	More           int    // journeys that are not among them
+	Wrong          string // what was asked for and cannot be; "" is nothing
+	Call           string // the path by which a program asks the same; "" where nothing was asked
+}
+
+// GetHome answers GET /: to a browser with a departure board and where to go on, else with 404 as for any
+// path that means nothing (decisions home.board and answers.bodies).
+func (s *Publisher) GetHome(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Add("Vary", "Accept")
+	if !wantsPage(r.Header) {
+		return web.ErrNotFound
+	}
+	now, err := s.Now()
+	if err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	x := &home{
+		Base:   s.address(r),
+		From:   query.Get("from"),
+		To:     query.Get("to"),
+		Date:   cmp.Or(query.Get("date"), now.Format(time.DateOnly)),
+		Cities: s.finder.CityNames(),
+	}
+	if len(x.Cities) > citiesOffered { // more than a list is good for: they are typed
+		x.Cities = nil
+	}
+	if x.From == "" && x.To == "" {
+		x.Departures, err = s.finder.Board(departuresShown)
+	} else {
+		err = s.findJourneys(x)
+	}
+	if err != nil {
+		return err
+	}
+	return s.fillIn(w, http.StatusOK, "home.html", x)
+}
+
+// findJourneys finds what somebody has asked for, or says why that cannot be found.
+func (s *Publisher) findJourneys(x *home) error {
+	from, knownFrom := s.finder.CityCalled(x.From)
+	to, knownTo := s.finder.CityCalled(x.To)
+	day, err := schedule.ParseDay(x.Date)
+	switch {
+	case !knownFrom:
+		x.Wrong = "No city is called “" + x.From + "”."
+	case !knownTo:
+		x.Wrong = "No city is called “" + x.To + "”."
+	case err != nil:
+		x.Wrong = "“" + x.Date + "” is no day: write it as 2026-11-20."
+	}
+	if x.Wrong != "" {
+		return nil
+	}
+	tt := s.Timetable.Load()
+	x.Call = "/v2/offers/schedule?" + url.Values{
+		"departureCitySlug": {tt.Cities[from].Slug},
+		"arrivalCitySlug":   {tt.Cities[to].Slug},
+		"date":              {x.Date},
+		"language":          {"EN"},
+	}.Encode()
+	x.Departures, x.More, err = s.finder.Between(from, to, day, journeysShown)
+	return err
+}
+
+// sayMissing answers a browser whose path names no page with one that leads to all of them, and
+// anybody else as for any path that means nothing (decision home.missing).
+func (s *Publisher) sayMissing(w http.ResponseWriter, r *http.Request) error {
+	if !wantsPage(r.Header) {
+		return web.ErrNotFound
+	}
+	return s.fillIn(w, http.StatusNotFound, "missing.html", r.URL.Path)
+}
+
+// wantsPage reports whether a request's header asks for a page, as a browser's does.
+func wantsPage(h http.Header) bool {
+	for kind := range strings.SplitSeq(strings.Join(h["Accept"], ","), ",") {
+		media, parameters, err := mime.ParseMediaType(kind)
+		if err != nil || media != "text/html" {
+			continue
+		}
+		weight, wrong := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
+		return wrong == nil && weight > 0
+	}
+	return false
+}

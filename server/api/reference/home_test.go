@@ -1,0 +1,115 @@
+package reference_test
+
+import (
+	"html"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/server"
+	"waybill/server/lab/rig"
+)
+
+// browse asks for a page as a browser does.
+func browse(s *server.Server, target string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", target, nil)
+	r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// Decision home.board: the first page is a departure board of the next twelve runs, each once, from its first stop to
+// its last, with a form to search and three doors; to a program it is nothing.
+func TestTheFirstPageIsADepartureBoard(t *testing.T) {
+	s, _ := rig.Demo(t, server.Config{})
+	page := html.UnescapeString(browse(s, "/").Body.String())
+	checkPage(t, "/", page)
+	board := page[strings.Index(page, "<tbody>"):strings.Index(page, "</tbody>")]
+	rows := regexp.MustCompile(`<tr><td data-label="Leaves"><time datetime="([^"]*)"`).FindAllStringSubmatch(board, -1)
+	if len(rows) != 12 {
+		t.Fatalf("%d departures", len(rows))
+	}
+	var before time.Time
+	for _, row := range rows {
+		at, err := time.Parse(time.RFC3339, row[1])
+		if err != nil || at.Before(before) || at.Before(rig.Start) {
+			t.Errorf("%s after %s, at %s: %v", row[1], before, rig.Start, err)
+		}
+		before = at
+	}
+	runs := map[string]bool{}
+	for _, trip := range regexp.MustCompile(`<br><span class="type">([a-z]+-[^<]*)</span></span></td><td data-label="Seats"`).
+		FindAllStringSubmatch(board, -1) {
+		runs[trip[1]] = true
+	}
+	if len(runs) != 12 {
+		t.Errorf("the board has %v, want 12 runs, each once", runs)
+	}
+	for _, door := range []string{"I audit", "I test", "I learn"} {
+		_, rest, _ := strings.Cut(page, "<h2>"+door+"</h2>")
+		door, _, _ := strings.Cut(rest, "</section>")
+		if strings.Count(door, "<pre>") != 1 {
+			t.Errorf("a door without its one command: %q", door)
+		}
+	}
+	if code := get(s, "/", "").Code; code != 404 {
+		t.Errorf("a program is answered with %d", code)
+	}
+}
+
+// The form of the first page finds what GET /v2/offers/schedule does, by names as people type them, and says
+// what it does not understand.
+func TestTheFirstPageSearches(t *testing.T) {
+	s, _ := rig.Demo(t, server.Config{MaxTransfers: 1})
+	for query, want := range map[string]string{
+		"from=Kyiv&to=Lviv&date=2026-11-24":                 "GET /v2/offers/schedule?",
+		"from=київ&to=lwow&date=2026-11-24":                 "Zorevia Lines",
+		"from=Berlin&to=Lviv&date=2026-11-24":               "change in Warsaw",
+		"from=Lviv&to=Lviv&date=2026-11-24":                 "Nothing runs between them",
+		"from=Atlantis&to=Lviv&date=2026-11-24":             "No city is called “Atlantis”",
+		"from=Lviv&to=%3Cscript%3E&date=2026-11-24":         "No city is called “&lt;script&gt;”",
+		"from=Lviv&to=Kyiv&date=tomorrow":                   "“tomorrow” is no day",
+		"from=Lviv&to=&date=2026-11-24":                     "No city is called “”",
+		"from=Bucharest&to=Vienna&date=2026-11-24&source=x": "Carpadan Express",
+	} {
+		w := browse(s, "/?"+query)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s is answered with %d, without %q", query, w.Code, want)
+		}
+		checkPage(t, "/?"+query, w.Body.String())
+	}
+}
+
+// Decision home.missing: a path below /docs that is none is a page to a browser, which leads to all of them.
+func TestAMissingPageIsAPage(t *testing.T) {
+	s, _ := rig.Demo(t, server.Config{})
+	w := browse(s, "/docs/nosuch")
+	if w.Code != 404 || !strings.Contains(w.Body.String(), `href="/docs#pages"`) {
+		t.Errorf("%d %.100s", w.Code, w.Body)
+	}
+	checkPage(t, "/docs/nosuch", w.Body.String())
+	if w := get(s, "/docs/nosuch", ""); !strings.Contains(w.Body.String(), `"NOT_FOUND"`) {
+		t.Errorf("a program is answered with %s", w.Body)
+	}
+}
+
+// Decision pages.clock: a test clock is a bar on every page, with its instant and whether it stands still; without one
+// there is none.
+func TestATestClockIsOnEveryPage(t *testing.T) {
+	bench, _ := rig.Demo(t, server.Config{Lab: rig.StillClock()})
+	plain, _ := rig.Demo(t, server.Config{})
+	for _, path := range []string{"/", "/docs", "/docs/states", "/docs/tour", "/docs/migration", "/docs/nosuch"} {
+		page := browse(bench, path).Body.String()
+		_, bar, found := strings.Cut(page, `<p class="clock"><strong>TEST CLOCK</strong>`)
+		if !found || !strings.Contains(bar[:200], "2026") || !strings.Contains(bar[:200], "frozen") {
+			t.Errorf("%s has no test clock: %.200s", path, bar)
+		}
+		checkPage(t, path, page)
+		if strings.Contains(browse(plain, path).Body.String(), "TEST CLOCK") {
+			t.Errorf("%s has a test clock where there is none", path)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/schedule"
+	"waybill/schedule/fold"
+	"waybill/schedule/journey"
+	"waybill/server/ledger"
+)
+
+// Departure is a row of a departure board (decision home.board), with times by the clocks at its stops.
+type Departure struct {
+	Leaves, Arrives time.Time
+	From, To, Via   string // cities; Via is up to three of those between
+	Company, Trip   string
+	Seats           int    // that are free all the way
+	News            string // what the carrier has changed, in short; "" is nothing
+}
+
+// Board returns the next departures of all runs, each once and from its first stop to its last, the soonest
+// first. Cancelled runs are among them, and have no seats.
+func (s *Finder) Board(most int) (list []Departure, err error) {
+	tt := s.Timetable.Load()
+	err = s.Store.View(func(st ledger.State, now time.Time) {
+		for _, run := range tt.Departures(now.Unix(), most) {
+			x := newDeparture(tt, []schedule.Leg{run})
+			x.Seats = st.Bookings.SeatsLeft(tt, &run, now)
+			change, _ := tt.Change(run.Run())
+			switch {
+			case change.Canceled:
+				x.Seats = 0
+				x.News = "cancelled"
+			case change.Shift != 0:
+				x.News = fmt.Sprintf("moved by %+d min", change.Shift/60)
+			}
+			list = append(list, x)
+		}
+	})
+	return list, err
+}
+
+// Between returns the journeys of a day between two cities, as GET /v2/offers/schedule finds them for one
+// passenger, and how many there are besides.
+func (s *Finder) Between(from, to int32, on schedule.Day, most int) (list []Departure, more int, err error) {
+	tt := journey.On(s.Timetable.Load())
+	found, total, err := s.search(tt, &journey.Query{From: from, To: to, First: on, Days: 1}, 1, 0, most)
+	for i := range found {
+		x := newDeparture(tt.Timetable, found[i].legs)
+		x.Seats = found[i].seats
+		list = append(list, x)
+	}
+	return list, total - len(list), err
+}
+
+// newDeparture returns a journey as a board has it.
+func newDeparture(tt *schedule.Timetable, legs []schedule.Leg) Departure {
+	first := &legs[0]
+	last := &legs[len(legs)-1]
+	from := tt.Boarding(first).City
+	to := tt.Alighting(last).City
+	x := Departure{
+		Leaves:  time.Unix(first.Dep, 0).In(tt.CityZone(from)),
+		Arrives: time.Unix(last.Arr, 0).In(tt.CityZone(to)),
+		From:    cityName(tt, from),
+		To:      cityName(tt, to),
+		Company: tt.Company(first.Trip).Name,
+		Trip:    tt.Trips[first.Trip].ID,
+	}
+	if len(legs) > 1 {
+		x.Via = "change in " + cityName(tt, tt.Alighting(first).City)
+		return x
+	}
+	var between []string
+	for _, stop := range tt.StopsOf(first.Trip)[first.From+1 : first.To] {
+		name := cityName(tt, tt.Stops[stop].City)
+		if name != x.From && name != x.To && !slices.Contains(between, name) {
+			between = append(between, name)
+		}
+	}
+	x.Via = strings.Join(between[:min(len(between), 3)], ", ")
+	return x
+}
+
+// cityName returns the name of a city as pages in English have it.
+func cityName(tt *schedule.Timetable, city int32) string {
+	x := &tt.Cities[city]
+	return x.Names.Or(x.Name, schedule.EN)
+}
+
+// CityNames returns the names of all cities as a form offers them, in their order.
+func (s *Finder) CityNames() (list []string) {
+	tt := s.Timetable.Load()
+	for i := range tt.Cities {
+		list = append(list, cityName(tt, int32(i)))
+	}
+	slices.SortFunc(list, func(a, b string) int { return strings.Compare(fold.Text(a), fold.Text(b)) })
+	return slices.Compact(list)
+}
+
+// CityCalled finds the city that somebody has typed the name of: its slug or any of its names, with or
+// without accents; else the first with the text in a name.
+func (s *Finder) CityCalled(typed string) (city int32, known bool) {
+	tt := journey.On(s.Timetable.Load())
+	if city, known = tt.CityBySlug(typed); known || strings.TrimSpace(typed) == "" {
+		return city, known
+	}
+	typed = strings.TrimSpace(typed)
+	found := tt.FindCities(typed, "")
+	for _, i := range found {
+		x := &tt.Cities[i]
+		for _, name := range append([]string{x.Name}, x.Names[:]...) {
+			if fold.Text(name) == fold.Text(typed) {
+				return i, true
+			}
+		}
+	}
+	if len(found) == 0 {
+		return 0, false
+	}
+	return found[0], true
+}
