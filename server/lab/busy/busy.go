@@ -69,7 +69,7 @@ func (x *Town) Fill() error {
 	}
 	for round := range rounds {
 		for range aRound {
-			if err := x.sell(days[x.random.IntN(len(days))]); err != nil {
+			if err := x.sell(days[x.fewer(len(days))]); err != nil {
 				return err
 			}
 		}
@@ -110,18 +110,25 @@ func (x *Town) happen(round int) error {
 // pairs are the journeys that are sold: each more often than the one after it.
 var pairs = [][2]string{
 	{"kyiv", "lviv"}, {"kyiv", "warsaw"}, {"lviv", "krakow"}, {"lviv", "kyiv"}, {"warsaw", "kyiv"},
-	{"kyiv", "zhytomyr"}, {"lublin", "krakow"}, {"lviv", "warsaw"}, {"krakow", "lviv"}, {"kyiv", "berlin"},
+	{"kyiv", "odesa"}, {"kyiv", "zhytomyr"}, {"odesa", "kyiv"}, {"lviv", "warsaw"}, {"lublin", "krakow"},
+	{"berlin", "vienna"}, {"vienna", "berlin"}, {"lviv", "prague"}, {"bucharest", "vienna"}, {"kyiv", "berlin"},
+	{"budapest", "munich"}, {"munich", "budapest"}, {"vilnius", "kyiv"}, {"warsaw", "riga"}, {"krakow", "lviv"},
+}
+
+// fewer returns a number below n, small ones more often: some buses are nearly full, and others nearly empty.
+func (x *Town) fewer(n int) int {
+	return min(x.random.IntN(n), x.random.IntN(n))
 }
 
 // sell sells seats on some journey of a day, and settles what becomes of them.
 func (x *Town) sell(day string) error {
-	pair := pairs[min(x.random.IntN(len(pairs)), x.random.IntN(len(pairs)))]
-	people := 1 + min(x.random.IntN(4), x.random.IntN(4))
+	pair := pairs[x.fewer(len(pairs))]
+	people := 1 + x.random.IntN(6)
 	offers, err := x.offers(pair[0], pair[1], day, people)
 	if err != nil || len(offers) == 0 {
 		return err // nothing leaves any more on that day
 	}
-	s, err := x.book(&offers[x.random.IntN(len(offers))], day, people)
+	s, err := x.book(&offers[x.fewer(len(offers))], day, people)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func TestTheOverviewSaysWhatThereIs(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	o.see("/", "Nothing was sold yet.", "Nothing waits for you.", "by a test clock that stands still",
+	o.see("/", "Nothing was sold yet.", "Nothing waits for you.", "TEST CLOCK", "frozen",
 		"4 companies, 72 trips", "none are asked")
 	b := o.book("Ukrainka", "Franko").Data.Booking
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
