@@ -16,6 +16,7 @@ func TestABusyDemo(t *testing.T) {
 	flags := []string{"-demo", "busy", "-test-clock", "2026-11-20T08:00:00Z", "-frozen", "-seed", "7"}
 	for _, dir := range []string{first, again} {
 		s := serve(t, append([]string{"-data", dir}, flags...)...)
+		checkBoard(t, s.addr)
 		if code := s.stop(); code != 0 {
 			t.Fatal(code)
 		}
