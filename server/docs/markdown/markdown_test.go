@@ -78,7 +78,7 @@ two lines</li>
 // A picture stands in the page itself, without the styles that it has as a file, and what it shows below it.
 func TestAPictureStandsInThePage(t *testing.T) {
 	r := Renderer{Picture: func(target string) string {
-		return "<svg>\n<style>\nrect { fill: red; }\n</style>\n<title>" + target + "</title>\n</svg>\n"
+		return "<svg xmlns=\"http://www.w3.org/2000/svg\">\n<style>\nrect { fill: red; }\n</style>\n<title>" + target + "</title>\n</svg>\n"
 	}}
 	const want = `<p>Before.</p>
 <figure>

@@ -13,11 +13,12 @@ import (
 func TestALongLineIsFolded(t *testing.T) {
 	long := strings.Repeat(`{"a":"}]{[\""},`, 100)
 	list := "[" + long + `1]`
+	text := `{"data":{"a":1,"b":"` + strings.Repeat("x", 900) + `"}}`
 	for line, want := range map[string]string{
-		`{"hash":"00","seq":7,"data":{"forms":` + list + `,"before":0},"personal":{…}}`: `{"hash":"00","seq":7,"data":` +
+		`{"hash":"00","data":{"forms":` + list + `,"before":0},"personal":{…}}`: `{"hash":"00","data":` +
 			`{"forms":[… 1.5 KB, the run as sold …],"before":0},"personal":{…}}`,
 		`{"data":{"x":` + `{"y":` + list[:601] + `1]}` + `,"z":[1]}}`: `{"data":{"x":{… 609 bytes …},"z":[1]}}`,
-		`{"data":{"a":1,"b":"` + strings.Repeat("x", 900) + `"}}`:     `{"data":{"a":1,"b":"` + strings.Repeat("x", 900) + `"}}`,
+		text:                    text,
 		`{"data":{}}`:           `{"data":{}}`,
 		`no line "data":{"a":[`: `no line "data":{"a":[`,
 		`no line`:               `no line`,
@@ -27,7 +28,7 @@ func TestALongLineIsFolded(t *testing.T) {
 		}
 	}
 	sale := rig.SoldLines(t)[0]
-	text := excerpt.Fold(sale.Chained)
+	text = excerpt.Fold(sale.Chained)
 	if !strings.Contains(text, `"forms":[… `) || !strings.Contains(text, ", the run as sold …]") ||
 		!strings.Contains(text, `"tickets":[`) || len(text) > 1000 {
 		t.Errorf("a sale is folded to %s", text)

@@ -19,8 +19,8 @@ import (
 
 // wallPage is the journal for a wall (decision desk.wall).
 type wallPage struct {
-	Lines   []wallLine // the newest first
-	Unread  string     // why none are shown
+	Lines   []*wallLine // the newest first
+	Unread  string      // why none are shown
 	Drawing *drawingShown
 	Still   bool   // it does not renew itself
 	Line    uint64 // the line whose proof was asked for; 0 is none
@@ -33,6 +33,9 @@ type wallLine struct {
 	Type, Text   string
 	Hash, Before string // in hex
 }
+
+// At returns the line's time, short enough to be read from afar; the zone stands with the clock.
+func (l *wallLine) At() string { return l.Time.UTC().Format("Mon 2 Jan 15:04:05") }
 
 // getWall answers GET /journal?wall=1. Whatever is wrong is shown there: a screen that hangs on a wall has
 // nobody who goes back.
@@ -83,7 +86,7 @@ func (s *Desk) readWall(r *http.Request) (*wallPage, error) {
 	read = read[max(0, len(read)-drawing.Shown):]
 	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, l := range slices.Backward(read) {
-			x.Lines = append(x.Lines, wallLine{
+			x.Lines = append(x.Lines, &wallLine{
 				Seq:    l.Seq,
 				Time:   l.Time,
 				Type:   l.Type,

@@ -21,8 +21,8 @@ const (
 	renewal = `<meta http-equiv="refresh" content="2">`
 )
 
-// Decision desk.wall: the wall renews itself each 2 s until somebody follows the link that stops it, and shows
-// what came since; no other page renews itself.
+// Decision desk.wall: the wall renews itself each 2 s until somebody follows the link that stops it, and
+// shows what came since; no other page renews itself.
 func TestTheWallRenewsItselfUntilItIsStopped(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -51,15 +51,16 @@ func TestTheWallRenewsItselfUntilItIsStopped(t *testing.T) {
 	}
 	stop := regexp.MustCompile(`href="([^"]*)">Stop that`).FindStringSubmatch(page)
 	still := o.see(html.UnescapeString(stop[1]), "This page stands still.", "Let it go on")
-	for path, page := range map[string]string{stop[1]: still, "/journal": o.see("/journal"), "/": o.see("/")} {
+	others := map[string]string{stop[1]: still, "/journal": o.see("/journal"), "/": o.see("/")}
+	for path, page := range others {
 		if strings.Contains(page, "http-equiv") {
 			t.Errorf("%s renews itself", path)
 		}
 	}
 }
 
-// The wall shows no names: of passengers, partners, users, operators, feeds, and none that stands in a reason.
-// Nothing that is personal is read for it.
+// The wall shows no names: of passengers, partners, users, operators, feeds, and none that stands in a
+// reason. Nothing that is personal is read for it.
 func TestTheWallShowsNoNames(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -68,7 +69,8 @@ func TestTheWallShowsNoNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"Ukrainka", "example.com", "380441234567", "anna", "Hans", "Olena", "\"demo\"", "by " + self.Username}
+	names := []string{"Ukrainka", "example.com", "380441234567", "anna", "Hans", "Olena", "\"demo\"",
+		"by " + self.Username}
 	seen := ""
 	look := func() {
 		page := html.UnescapeString(o.see(wall))
@@ -106,8 +108,8 @@ func TestTheWallShowsNoNames(t *testing.T) {
 	}
 }
 
-// The drawing has the root that the server's newest note has, on the journal's page and on the wall; a line can
-// be chosen whose proof is marked.
+// The drawing has the root that the server's newest note has, on the journal's page and on the wall; a line
+// can be chosen whose proof is marked.
 func TestTheDrawingHasTheRootOfTheNewestNote(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -146,8 +148,8 @@ func TestTheDrawingHasTheRootOfTheNewestNote(t *testing.T) {
 	}
 }
 
-// What is wrong with the files is said on the page and on the wall, which goes on looking; of hashes beside the
-// journal in place of the drawing.
+// What is wrong with the files is said on the page and on the wall, which goes on looking; of hashes beside
+// the journal in place of the drawing.
 func TestDamageIsSaidWhereTheJournalIsShown(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -188,8 +190,8 @@ func TestDamageIsSaidWhereTheJournalIsShown(t *testing.T) {
 		for _, path := range []string{"/journal", wall} {
 			status, page := o.get(path)
 			seen := html.UnescapeString(page)
-			if status != damage.status || !strings.Contains(seen, damage.says) || strings.Contains(seen, "hans") ||
-				strings.Contains(page, renewal) != (path == wall) {
+			if status != damage.status || !strings.Contains(seen, damage.says) ||
+				strings.Contains(seen, "hans") || strings.Contains(page, renewal) != (path == wall) {
 				t.Errorf("%s with %+v: %d %s", path, damage, status, seen)
 			}
 		}
@@ -200,8 +202,8 @@ func TestDamageIsSaidWhereTheJournalIsShown(t *testing.T) {
 	}
 }
 
-// Decision desk.folded: what repeats what is known is folded in a line as it is written; the whole line stands
-// below, and its hash can be made of that.
+// Decision desk.folded: what repeats what is known is folded in a line as it is written; the whole line
+// stands below, and its hash can be made of that.
 func TestALongLineIsFoldedOnThePage(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

@@ -4,10 +4,10 @@
 //	d, err := drawing.Read(fsys, lines, key, newest, 0)
 //	err = d.WriteSVG(w, drawing.OnAPage)
 //
-// One line is marked twice: what proves that it is in the journal, and what would no longer fit if a character
-// of it were another. What is drawn has been checked: the lines against their neighbours, the hashes beside
-// the journal against the root that the directory has signed. Where they do not fit there is no drawing, and
-// the error says what is wrong.
+// One line is marked twice: what proves that it is in the journal, and what would no longer fit if a
+// character of it were another. What is drawn has been checked: the lines against their neighbours, the
+// hashes beside the journal against the root that the directory has signed. Where they do not fit there is no
+// drawing, and the error says what is wrong.
 package drawing
 
 import (
@@ -75,8 +75,8 @@ func (d *Drawing) Size() uint64 { return d.Root.Last }
 // IsSigned reports whether the root that is drawn is that of the newest note.
 func (d *Drawing) IsSigned() bool { return d.Signed == d.Size() }
 
-// Read reads the end of a journal, also beside a running server. newest is a line that is on the disk, and the
-// last one. The proof of the line marked is marked, or of the oldest shown where that one is not shown.
+// Read reads the end of a journal, also beside a running server. newest is the last line that is on the
+// disk. The proof of the line marked is marked, or of the oldest shown where that one is not shown.
 func Read(fsys readonly.FS, lines *seek.Lines, key ed25519.PublicKey, newest, marked uint64) (*Drawing,
 	error) {
 	note, err := newestNote(fsys, key)
@@ -252,7 +252,8 @@ func (n *Node) prove(line uint64) []*Node {
 	return append(n.Right.prove(line), n.Left)
 }
 
-// Nodes returns the nodes above the leaves, and those that stand for lines that are not shown: the root first.
+// Nodes returns the nodes above the leaves, and those that stand for lines that are not shown: the root
+// first.
 func (d *Drawing) Nodes() []*Node { return d.Root.list(nil) }
 
 // list appends the node, unless it is a leaf that is shown, and what is below it.

@@ -111,7 +111,8 @@ func TestADrawingIsTheTreeThatIsSigned(t *testing.T) {
 				continue
 			}
 			sum := sha256.Sum256(slices.Concat([]byte{1}, n.Left.Hash[:], n.Right.Hash[:]))
-			if n.Hash != sum || n.First != n.Left.First || n.Last != n.Right.Last || n.Left.Last+1 != n.Right.First {
+			if n.Hash != sum || n.First != n.Left.First || n.Last != n.Right.Last ||
+				n.Left.Last+1 != n.Right.First {
 				t.Errorf("of %d lines, lines %d–%d have %x, want %x", note.Seq, n.First, n.Last, n.Hash, sum)
 			}
 			for _, below := range []*drawing.Node{n.Left, n.Right} {
@@ -236,7 +237,8 @@ func TestLinesThatAreNotSignedYetAreDrawn(t *testing.T) {
 	}
 }
 
-// Where a line, a hash beside the journal, or the note was altered, nothing is drawn, and the error says where.
+// Where a line, a hash beside the journal, or the note was altered, nothing is drawn, and the error says
+// where.
 func TestWhatIsAlteredIsNotDrawn(t *testing.T) {
 	d := newDesk(t)
 	d.write(40)

@@ -5,6 +5,7 @@ import (
 	"html"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // Use says where a picture is seen.
@@ -68,8 +69,12 @@ func (d *Drawing) WriteSVG(to io.Writer, use Use) error {
 	p.bottom = margin + (d.Root.row+1)*row + height
 	wide := d.middle(len(d.Lines)-1) + width/2 + margin
 	high := p.bottom + between + link + margin
-	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" class="picture tree" role="img" `+
-		`aria-labelledby="tree-title" aria-describedby="tree-says">`+"\n", wide, high)
+	name := ""
+	if use == ByItself {
+		name = ` xmlns="http://www.w3.org/2000/svg"`
+	}
+	p.printf(`<svg%s viewBox="0 0 %d %d" class="picture tree" role="img" aria-labelledby="tree-title" `+
+		`aria-describedby="tree-says">`+"\n", name, wide, high)
 	if use == ByItself {
 		p.printf("<style>%s</style>\n", ownStyle)
 	}
@@ -144,8 +149,9 @@ func (p *picture) nodes(n *Node) {
 	switch {
 	case n.Box:
 		class = "box"
+		says = fmt.Sprintf("%d lines, %d–%d", n.Size(), n.First, n.Last)
 		if n.Size() == 1 {
-			says = fmt.Sprintf("line %d", n.First)
+			says = fmt.Sprintf("1 line, %d", n.First)
 		}
 	case n.Left == nil:
 		says = "leaf"
@@ -181,9 +187,16 @@ func (p *picture) box(class string, x, y, height int, broken, proof bool) {
 		width, height)
 }
 
-// text writes a text around a place.
+// fits is how many characters of the small text fit into a box.
+const fits = 17
+
+// text writes a text around a place. A longer one than fits is made narrower.
 func (p *picture) text(x, y int, class, says string) {
-	p.printf("<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", class, x, y, html.EscapeString(says))
+	narrow := ""
+	if class == "small" && utf8.RuneCountInString(says) > fits {
+		narrow = fmt.Sprintf(` textLength="%d" lengthAdjust="spacingAndGlyphs"`, width-10)
+	}
+	p.printf("<text class=\"%s\" x=\"%d\" y=\"%d\"%s>%s</text>\n", class, x, y, narrow, html.EscapeString(says))
 }
 
 // cross marks what would be another: not by its colour alone.

@@ -123,7 +123,8 @@ func (b *brief) booking() string {
 // created says where to a booking is, and for how many.
 func (b *brief) created() string {
 	var said strings.Builder
-	fmt.Fprintf(&said, "a partner makes booking %s, passengers: %d", short(b.data.Booking), len(b.data.Tickets))
+	fmt.Fprintf(&said, "a partner makes booking %s, passengers: %d", short(b.data.Booking),
+		len(b.data.Tickets))
 	for _, l := range b.data.Legs {
 		r := b.state.Bookings.RunByID(l.Run)
 		if r == nil || int(max(l.From, l.To)) >= len(r.Form.Stops) {

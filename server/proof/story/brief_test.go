@@ -32,11 +32,13 @@ func TestEachTypeOfLineHasWordsForTheWall(t *testing.T) {
 		}
 	}
 	for _, data := range []string{"", `{"tickets":7}`, `[]`} {
-		if said := story.Brief(state, &journal.Line{Type: "tickets.canceled", Data: []byte(data)}); said != "" {
+		l := &journal.Line{Type: "tickets.canceled", Data: []byte(data)}
+		if said := story.Brief(state, l); said != "" {
 			t.Errorf("of %s it says %q", data, said)
 		}
 	}
-	if said := story.Brief(state, &journal.Line{Type: "of.tomorrow", Data: []byte(`{"name":"Hans"}`)}); said != "" {
+	l := &journal.Line{Type: "of.tomorrow", Data: []byte(`{"name":"Hans"}`)}
+	if said := story.Brief(state, l); said != "" {
 		t.Errorf("of a type that it does not know it says %q", said)
 	}
 }
