@@ -13,7 +13,10 @@
 // writes the files and makes proofs of them.
 package tree
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"slices"
+)
 
 // Hash is a SHA-256.
 type Hash [sha256.Size]byte
@@ -55,6 +58,18 @@ type Edge struct {
 	// on: of 1<<level leaves.
 	Full func(level int, root Hash)
 }
+
+// EdgeOf returns the edge of the tree of size leaves, by the roots that [Edge.Roots] returns of it.
+func EdgeOf(size uint64, roots []Hash) Edge {
+	return Edge{
+		size:  size,
+		roots: slices.Clone(roots),
+	}
+}
+
+// Roots returns the roots of the full trees that the leaves make up, the largest first: one for each bit that
+// is set in the size. They are nodes of every tree that has grown out of this one.
+func (e *Edge) Roots() []Hash { return slices.Clone(e.roots) }
 
 // Size returns how many leaves the tree has.
 func (e *Edge) Size() uint64 { return e.size }

@@ -168,7 +168,13 @@ func readMigrations(t *testing.T, doc *document) []migration {
 }
 
 // reading renders the pages of server/docs.
-var reading = markdown.Renderer{Link: pagePath}
+var reading = markdown.Renderer{Link: pagePath, Picture: readPicture}
+
+// readPicture returns a picture of server/docs; "" where there is none, which a test of the pages finds.
+func readPicture(name string) string {
+	text, _ := os.ReadFile(path.Join(docsDir, name))
+	return string(text)
+}
 
 // decisions is the page that decisions.md is made into, by a template of its own.
 const decisions = "/docs/silent"

@@ -6,6 +6,7 @@
 //	| a table | with a head |                 a line for each row
 //	``` code between fences ```
 //	<details>, <summary>                      lines of HTML, as they stand
+//	![what it shows](a picture.svg)           alone in a paragraph: the picture, what it shows below
 //	a paragraph with `code`, **bold**, *italic* and [a link](page.md#heading)
 //
 // A block ends where another one begins, or at an empty line.
@@ -25,6 +26,9 @@ type Renderer struct {
 	// Link returns the address of another page or file, by how the page names it; "" leads nowhere, and is
 	// shown as text.
 	Link func(target string) string
+	// Picture returns the text of a file of SVG, by how a page names it. Its own styles are left out: a
+	// page has its rules in the one sheet that its policy allows.
+	Picture func(target string) string
 }
 
 // Page is a page of Markdown as HTML.
@@ -126,8 +130,27 @@ func (p *writer) block(lines []string) {
 	case entry.MatchString(first):
 		p.list(lines)
 	default:
-		p.element("p", strings.Join(lines, "\n"))
+		text := strings.Join(lines, "\n")
+		if found := image.FindStringSubmatch(text); found != nil {
+			p.picture(found[1], found[2])
+			return
+		}
+		p.element("p", text)
 	}
+}
+
+// image is a picture.
+var image = regexp.MustCompile(`^!\[([^\]]+)\]\(([^)\s]+\.svg)\)$`)
+
+// alone is what a picture has for where it is seen by itself: the name of the language, and styles.
+var alone = regexp.MustCompile(`(?s) xmlns="[^"]*"|<style>.*?</style>\n?`)
+
+// picture writes a picture, and what it shows below it. It may be wider than the page.
+func (p *writer) picture(shows, target string) {
+	drawn := alone.ReplaceAllString(p.Picture(target), "")
+	p.out.WriteString("<figure>\n<div class=\"wide\" tabindex=\"0\">\n" + drawn + "</div>\n")
+	p.element("figcaption", shows)
+	p.out.WriteString("</figure>\n")
 }
 
 // heading writes a heading, of which mark and text are found.

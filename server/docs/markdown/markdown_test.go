@@ -74,3 +74,25 @@ two lines</li>
 		t.Errorf("%q %+v", got.Title, got.Headings)
 	}
 }
+
+// A picture stands in the page itself, without the styles that it has as a file, and what it shows below it.
+func TestAPictureStandsInThePage(t *testing.T) {
+	r := Renderer{Picture: func(target string) string {
+		return "<svg xmlns=\"http://www.w3.org/2000/svg\">\n<style>\nrect { fill: red; }\n</style>\n<title>" + target + "</title>\n</svg>\n"
+	}}
+	const want = `<p>Before.</p>
+<figure>
+<div class="wide" tabindex="0">
+<svg>
+<title>chain.svg</title>
+</svg>
+</div>
+<figcaption>What it
+shows, in <code>code</code></figcaption>
+</figure>
+`
+	got := r.Page("# Title\n\nBefore.\n\n![What it\nshows, in `code`](chain.svg)\n").Body
+	if string(got) != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

@@ -122,6 +122,7 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 		"/search?q=u",
 		"/booking?id=" + b.ID,
 		"/journal",
+		"/journal?wall=1&still=1",
 		"/messages",
 		"/partners",
 		"/users",

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"encoding/json"
@@ -36,6 +37,9 @@ type journalPage struct {
 	Untold uint64
 	Until  uint64
 	Damage string // why it cannot be said
+
+	Unread  string        // why no lines are shown; "" where they are
+	Drawing *drawingShown // of the last lines; nil on pages of earlier ones
 }
 
 // journalLine is a line of the journal.
@@ -46,6 +50,8 @@ type journalLine struct {
 	Hash, Before string // in hex
 	By           *ledger.By
 	Written      string // as it stands in the file, but for personal data
+	Folded       string // the same, with what is long folded; "" where nothing is
+	Bytes        int    // of the line in the file
 	Personal     string // "", kept or erased
 	Booking      string // the path of the page of the booking that it is about; "" is none
 }
@@ -54,24 +60,43 @@ type journalLine struct {
 const journalShown = 25
 
 // getJournal answers GET /journal?until=…: the lines up to one, the newest without it. Each is held against
-// its neighbours before it is shown.
+// its neighbours before it is shown. With wall=1 it is the wall.
 func (s *Desk) getJournal(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+	if r.URL.Query().Get("wall") == "1" {
+		return s.getWall(w, r, by)
+	}
 	x, err := s.readJournal(r)
 	if err != nil {
-		return err
+		said, broken := s.unread(err)
+		if !broken {
+			return err
+		}
+		return s.showJournal(w, r, by, http.StatusInternalServerError, &journalPage{Unread: said})
 	}
-	return s.showJournal(w, r, by, x)
+	return s.showJournal(w, r, by, http.StatusOK, x)
+}
+
+// unread says what is wrong with the files of the journal, which an operator may see: which file, which line.
+// false is an error of another kind.
+func (s *Desk) unread(err error) (said string, broken bool) {
+	if web.Explain(err) != web.ErrInternal {
+		return "", false
+	}
+	s.Log.Error("the journal cannot be read", "err", err)
+	if damage := new(journal.Damage); errors.As(err, &damage) {
+		return "The journal is damaged: " + damage.Error(), true
+	}
+	return "The journal cannot be read: " + err.Error(), true
 }
 
 // postVerify answers POST /verify: it checks the whole directory, as the verb does.
 func (s *Desk) postVerify(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	x, err := s.readJournal(r)
-	if damage := new(journal.Damage); errors.As(err, &damage) {
-		x = new(journalPage) // the verdict says what is wrong, and where; no line is shown beside it
-		err = nil
-	}
 	if err != nil {
-		return err
+		if _, broken := s.unread(err); !broken {
+			return err
+		}
+		x = new(journalPage) // the verdict says what is wrong, and where; no line is shown beside it
 	}
 	beside := verify.Beside{Live: true, Sign: s.sign}
 	verdict, err := verify.Judge(s.Config.FS, "the directory", beside, inspect.Expected{}, "")
@@ -79,7 +104,7 @@ func (s *Desk) postVerify(w http.ResponseWriter, r *http.Request, by ledger.By) 
 		s.Log.Error("the directory is not sound", "err", err)
 	}
 	x.Verdict = &verdict
-	return s.showJournal(w, r, by, x)
+	return s.showJournal(w, r, by, http.StatusOK, x)
 }
 
 // sign has the newest lines signed, before they are verified.
@@ -90,8 +115,13 @@ func (s *Desk) sign() {
 }
 
 // showJournal shows a page of the journal.
-func (s *Desk) showJournal(w http.ResponseWriter, r *http.Request, by ledger.By, x *journalPage) error {
-	return s.show(w, r, by, "journal", &page{Title: "Journal", Here: "/journal", Body: x})
+func (s *Desk) showJournal(w http.ResponseWriter, r *http.Request, by ledger.By, status int,
+	x *journalPage) error {
+	return s.render(w, r, by, status, pages().Lookup("journal"), &page{
+		Title: "Journal",
+		Here:  "/journal",
+		Body:  x,
+	})
 }
 
 // readJournal reads the lines that a page has.
@@ -127,7 +157,10 @@ func (s *Desk) readJournal(r *http.Request) (*journalPage, error) {
 	}
 	slices.Reverse(x.Lines)
 	x.vouched(s)
-	return x, nil
+	if until == newest.Seq {
+		x.Drawing, err = s.drawLast(r, newest.Seq)
+	}
+	return x, err
 }
 
 // readLines reads lines of the journal, each of which is held against its neighbours. Their texts are their
@@ -192,6 +225,7 @@ func newJournalLine(l *journal.Line, before string) journalLine {
 	x.Written = `{"hash":"` + x.Hash + `",` + string(l.Chained)
 	switch {
 	case l.Personal == nil:
+		x.fold(l)
 		return x
 	case journal.Erased(l.Personal):
 		x.Personal = "erased"
@@ -199,7 +233,16 @@ func newJournalLine(l *journal.Line, before string) journalLine {
 		x.Personal = "kept"
 	}
 	x.Written += `,"personal":{…}}`
+	x.fold(l)
 	return x
+}
+
+// fold folds what is long in the line as it is written.
+func (x *journalLine) fold(l *journal.Line) {
+	x.Bytes = len(bytes.TrimSpace(l.Text()))
+	if folded := excerpt.Fold([]byte(x.Written)); folded != x.Written {
+		x.Folded = folded
+	}
 }
 
 // bookingOf returns the path of the page of the booking that a line is about; "" where it is about none, or

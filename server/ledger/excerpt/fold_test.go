@@ -1,0 +1,36 @@
+package excerpt_test
+
+import (
+	"strings"
+	"testing"
+
+	"waybill/server/lab/rig"
+	"waybill/server/ledger/excerpt"
+)
+
+// Decision desk.folded: of a line, what is long and repeats what is known is folded, with its size; all else
+// stays as it is, to the byte.
+func TestALongLineIsFolded(t *testing.T) {
+	long := strings.Repeat(`{"a":"}]{[\""},`, 100)
+	list := "[" + long + `1]`
+	text := `{"data":{"a":1,"b":"` + strings.Repeat("x", 900) + `"}}`
+	for line, want := range map[string]string{
+		`{"hash":"00","data":{"forms":` + list + `,"before":0},"personal":{…}}`: `{"hash":"00","data":` +
+			`{"forms":[… 1.5 KB, the run as sold …],"before":0},"personal":{…}}`,
+		`{"data":{"x":` + `{"y":` + list[:601] + `1]}` + `,"z":[1]}}`: `{"data":{"x":{… 609 bytes …},"z":[1]}}`,
+		text:                    text,
+		`{"data":{}}`:           `{"data":{}}`,
+		`no line "data":{"a":[`: `no line "data":{"a":[`,
+		`no line`:               `no line`,
+	} {
+		if got := excerpt.Fold([]byte(line)); got != want {
+			t.Errorf("%s\nis folded to\n%s\nwant\n%s", line, got, want)
+		}
+	}
+	sale := rig.SoldLines(t)[0]
+	text = excerpt.Fold(sale.Chained)
+	if !strings.Contains(text, `"forms":[… `) || !strings.Contains(text, ", the run as sold …]") ||
+		!strings.Contains(text, `"tickets":[`) || len(text) > 1000 {
+		t.Errorf("a sale is folded to %s", text)
+	}
+}

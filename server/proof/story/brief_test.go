@@ -1,0 +1,44 @@
+package story_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"waybill/server/docs"
+	"waybill/server/ledger"
+	"waybill/server/proof/story"
+	"waybill/store/journal"
+)
+
+// Decision desk.wall: each type of line has words for the wall, also where its data lacks what they name.
+func TestEachTypeOfLineHasWordsForTheWall(t *testing.T) {
+	page, err := docs.Files.ReadFile("journal.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, types, _ := strings.Cut(string(page), "\n## The types\n")
+	types, _, _ = strings.Cut(types, "\n### Members of several types")
+	found := regexp.MustCompile(`(?m)^### ([a-z._]+)$`).FindAllStringSubmatch(types, -1)
+	if len(found) < 35 {
+		t.Fatalf("journal.md has %d types", len(found))
+	}
+	state := ledger.NewKeeper().State
+	for _, m := range found {
+		l := &journal.Line{Type: m[1], Data: []byte(`{"name":"Hans","reason":"Hans asks","feed":"Hans"}`)}
+		said := story.Brief(state, l)
+		if said == "" || strings.Contains(said, "Hans") {
+			t.Errorf("of %s it says %q", m[1], said)
+		}
+	}
+	for _, data := range []string{"", `{"tickets":7}`, `[]`} {
+		l := &journal.Line{Type: "tickets.canceled", Data: []byte(data)}
+		if said := story.Brief(state, l); said != "" {
+			t.Errorf("of %s it says %q", data, said)
+		}
+	}
+	l := &journal.Line{Type: "of.tomorrow", Data: []byte(`{"name":"Hans"}`)}
+	if said := story.Brief(state, l); said != "" {
+		t.Errorf("of a type that it does not know it says %q", said)
+	}
+}
