@@ -128,7 +128,7 @@ func (o *operator) openDoor() (base, link string) {
 // enter goes in by the link.
 func (o *operator) enter() {
 	o.Helper()
-	if _, body := o.get(strings.TrimPrefix(o.link, o.base)); !strings.Contains(body, "<h1>Overview</h1>") {
+	if _, body := o.get(strings.TrimPrefix(o.link, o.base)); !strings.Contains(body, "<h1>Today</h1>") {
 		o.Fatal(body)
 	}
 }
