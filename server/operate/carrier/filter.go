@@ -8,8 +8,8 @@ import (
 	"waybill/schedule/fold"
 )
 
-// filter says which trips are looked for by names. Names are compared without case and accents, in each
-// language of the timetable.
+// filter says which trips are looked for by names (decision runs.names). Names are compared without case and
+// accents, in each language of the timetable.
 type filter struct {
 	tt            *schedule.Timetable
 	company, city term
