@@ -69,7 +69,8 @@ func (x *filter) has(form *schedule.Form) bool {
 	if x.text.isIn(company) || x.text.isIn(cities) {
 		return true
 	}
-	return x.text.isIn([]string{fold.Text(form.Trip), fold.Text(form.Name)}) || x.text.isIn(x.routeNames(form))
+	trip := []string{fold.Text(form.Trip), fold.Text(form.Name)}
+	return x.text.isIn(trip) || x.text.isIn(x.routeNames(form))
 }
 
 // companyNames returns the folded names of a company.

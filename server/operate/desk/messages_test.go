@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Contract §15, The desk besides: e-mails that became files are counted as such, also once they are gone; what
-// was refused, what waits and what was sent is counted apart. Nothing says that all is sent.
+// Contract §15, The desk besides: e-mails that became files are counted as such, also once they are gone;
+// what was refused, what waits and what was sent is counted apart. Nothing says that all is sent.
 func TestMessagesAreCountedAsWhatBecameOfThem(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"strings"
 	"time"
 
 	"waybill/booking"
@@ -54,8 +55,9 @@ type standing struct {
 	Count int
 }
 
-// concernsShown is how many concerns, and how many changed runs, a page lists.
-const concernsShown = 20
+// concernsShown is how many concerns, and how many changed runs, a page lists: the day's runs are to be seen
+// below them.
+const concernsShown = 8
 
 // glance is what Today is made of, read at one instant.
 type glance struct {
@@ -207,9 +209,9 @@ func (g *glance) concerns() (list []concern) {
 	return list
 }
 
-// concernOf returns a concern about a run.
+// concernOf returns a concern about a run, in words that begin with the run.
 func concernOf(run ids.RunName, text string) concern {
-	return concern{text, runPath(run.Trip, run.Day.String())}
+	return concern{strings.ToUpper(text[:1]) + text[1:], runPath(run.Trip, run.Day.String())}
 }
 
 // evidence finds out up to where the journal is vouched for.

@@ -103,7 +103,8 @@ func (x *dayPage) pathOf(day schedule.Day) string {
 	return "/runs?" + query.Encode()
 }
 
-// offered is how many names a field offers to pick from. Of more, which nobody looks through, a part is typed.
+// offered is how many names a field offers to pick from. Of more, which nobody looks through, a part is
+// typed.
 const offered = 500
 
 // offer has the fields of names offer those of a timetable.

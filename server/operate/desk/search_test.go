@@ -43,7 +43,8 @@ func TestATripLeadsToItsNextRun(t *testing.T) {
 	o.importBuses(map[string]string{"k": "Kyiv Lines"}, []bus{
 		{"1234567", "k", "Kyiv", "Lviv", "25:30:00", "33:00:00"},
 	})
-	o.ask("POST", "/test/clock", `{"advance":"15h"}`, nil) // 01:00 in Kyiv: that of the day before is still to leave
+	// At 01:00 in Kyiv the run of the day before is still to leave.
+	o.ask("POST", "/test/clock", `{"advance":"15h"}`, nil)
 	if got := o.leads("1234567"); got != "/run?date=2026-11-20&trip=1234567" {
 		t.Errorf("it leads to %s", got)
 	}
@@ -53,8 +54,8 @@ func TestATripLeadsToItsNextRun(t *testing.T) {
 	}
 }
 
-// Decision desk.search: a trip that is named as a phone ends does not hide whom the phone belongs to; of a trip
-// that was sold, and that the timetable no longer has, the sold run is found.
+// Decision desk.search: a trip that is named as a phone ends does not hide whom the phone belongs to; of a
+// trip that was sold, and that the timetable no longer has, the sold run is found.
 func TestATripDoesNotHideAPassenger(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -63,7 +64,8 @@ func TestATripDoesNotHideAPassenger(t *testing.T) {
 	o.importBuses(map[string]string{"k": "Kyiv Lines"}, []bus{
 		{"1234567", "k", "Kyiv", "Lviv", "12:00:00", "20:00:00"},
 	})
-	o.see("/search?q=1234567", "Test Ukrainka", `"/run?date=2026-11-20&trip=1234567">The next run of trip 1234567`)
+	o.see("/search?q=1234567", "Test Ukrainka",
+		`"/run?date=2026-11-20&trip=1234567">The next run of trip 1234567`)
 	if got := o.leads(trip); got != "/run?date="+date+"&trip="+trip {
 		t.Errorf("a trip that was sold leads to %s", got)
 	}
@@ -83,7 +85,9 @@ func TestACodeLeadsToItsTicket(t *testing.T) {
 		t.Fatal("the ticket has no code")
 	}
 	want := "/booking?id=" + b.ID + "#" + b.Tickets[0].ID
-	for _, query := range []string{code, "QR-Code:" + code, " qr-code: " + code + "\r\n", code[:40] + "\n" + code[40:]} {
+	for _, query := range []string{
+		code, "QR-Code:" + code, " qr-code: " + code + "\r\n", code[:40] + "\n" + code[40:],
+	} {
 		if got := o.leads(query); got != want {
 			t.Errorf("%q leads to %q", query, got)
 		}
@@ -100,9 +104,11 @@ func TestPassengersAreFoundAsTheyAreSaid(t *testing.T) {
 	o.enter()
 	o.book("Ukrainka")
 	for _, query := range []string{
-		"Ukrainka, Test", "test ukrainka", "+38 (044) 123-45-67", "044 123 45 67", "123-45-67", "Ukrainka 0441234567",
+		"Ukrainka, Test", "test ukrainka", "+38 (044) 123-45-67", "044 123 45 67", "123-45-67",
+		"Ukrainka 0441234567",
 	} {
-		o.see("/search?q="+url.QueryEscape(query), "Test Ukrainka", "1 ticket,", `<span class="chip held">held</span>`)
+		o.see("/search?q="+url.QueryEscape(query), "Test Ukrainka", "1 ticket,",
+			`<span class="chip held">held</span>`)
 	}
 	o.see("/search?q=044+765+43+21", "Nothing was found.")
 	o.see("/search?q=123", "Of a phone at least four digits are needed.")

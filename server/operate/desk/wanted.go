@@ -10,8 +10,8 @@ import (
 )
 
 // How passengers are found (decision desk.search). What somebody types is taken apart into words, which are
-// looked for in names and e-mail addresses, and into a phone, which is looked for in phones only. A word has a
-// letter or an @; the rest is the phone, however its digits are set apart.
+// looked for in names and e-mail addresses, and into a phone, which is looked for in phones only. A word has
+// a letter or an @; the rest is the phone, however its digits are set apart.
 
 // wanted is what somebody looks for of a passenger.
 type wanted struct {
@@ -101,8 +101,8 @@ func isNational(whole, national string) bool {
 		0 < country && country <= longestCountry
 }
 
-// digitsOf returns the digits of a phone with its country, or of a part of one: without the 00 that stands for
-// the +, and without the 0 in parentheses that is left out after the country.
+// digitsOf returns the digits of a phone with its country, or of a part of one: without the 00 that stands
+// for the +, and without the 0 in parentheses that is left out after the country.
 func digitsOf(phone string) string {
 	phone = strings.TrimLeftFunc(phone, func(r rune) bool { return r != '+' && !isDigit(r) })
 	abroad := strings.HasPrefix(phone, "+") || strings.HasPrefix(phone, "00")
