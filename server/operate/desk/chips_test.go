@@ -7,7 +7,7 @@ import (
 	"waybill/booking"
 )
 
-// Contract §15, The desk besides: each of the seven states of a ticket has one chip. It says what came back
+// Decision desk.chips: each of the seven states of a ticket has one chip. It says what came back
 // of a refunded ticket, and the carrier's status only where it is another than the usual one.
 func TestATicketHasOneOfSevenChips(t *testing.T) {
 	t.Parallel()

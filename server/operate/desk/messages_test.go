@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Contract §15, The desk besides: e-mails that became files are counted as such, also once they are gone;
+// Decision messages.as: e-mails that became files are counted as such, also once they are gone;
 // what was refused, what waits and what was sent is counted apart. Nothing says that all is sent.
 func TestMessagesAreCountedAsWhatBecameOfThem(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestMessagesAreCountedAsWhatBecameOfThem(t *testing.T) {
 	o.see("/messages", append(counted(0, 1), "There is no such file.")...)
 }
 
-// Contract §15, The desk besides: no e-mail that became a file is out of reach.
+// Decision desk.today: no e-mail that became a file is out of reach.
 func TestNoLetterIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

@@ -20,7 +20,7 @@ import (
 	"waybill/store/journal"
 )
 
-// overview is Today: what needs somebody, the day's runs, and what there is.
+// overview is Today: what needs somebody, the day's runs, and what there is (decision desk.today).
 type overview struct {
 	Needs      []concern // of a page
 	NeedsPages pager

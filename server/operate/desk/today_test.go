@@ -176,7 +176,7 @@ func TestAListHasOneClock(t *testing.T) {
 		"w1 Tue 24 Nov 23:30")
 }
 
-// Contract §15, The desk besides: Today ends at midnight by the clock of the station, neither at that of UTC
+// Decision desk.today: Today ends at midnight by the clock of the station, neither at that of UTC
 // nor at two in the morning; what left before midnight and is under way is one link away.
 func TestTodayEndsAtMidnightOfTheStation(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestTodayEndsAtMidnightOfTheStation(t *testing.T) {
 	o.see("/", "Runs of Saturday 21 November 2026")
 }
 
-// Contract §15, The desk besides: a run that is over, when it would have arrived, leaves Today's list. Runs
+// Decision desk.today: a run that is over, when it would have arrived, leaves Today's list. Runs
 // that have left stand at the end, and among the runs of the day they stay.
 func TestARunThatIsOverLeavesToday(t *testing.T) {
 	t.Parallel()
@@ -217,7 +217,7 @@ func TestARunThatIsOverLeavesToday(t *testing.T) {
 // nextPage is the link to the next page of a list.
 var nextPage = regexp.MustCompile(`href="([^"]*)" rel="next">the next page`)
 
-// Contract §15, The desk besides: however many runs there are, none is out of reach, on Today and on Runs;
+// Decision desk.today: however many runs there are, none is out of reach, on Today and on Runs;
 // 4 and 33 are on one page.
 func TestNoRunIsOutOfReach(t *testing.T) {
 	t.Parallel()
@@ -262,7 +262,7 @@ func TestNoRunIsOutOfReach(t *testing.T) {
 	}
 }
 
-// Contract §15, The desk besides: runs are found by company and city, named in any language of the feed,
+// Decision runs.names: runs are found by company and city, named in any language of the feed,
 // whole or in part. A name that a city has is not taken for a part of another's.
 func TestRunsAreFoundByCompanyAndCity(t *testing.T) {
 	t.Parallel()
@@ -310,7 +310,7 @@ func TestRunsAreFoundByCompanyAndCity(t *testing.T) {
 		`"/runs?city=Brod&date=2026-11-26" rel="next"`)
 }
 
-// Contract §15, The desk besides: Today says first what needs somebody: refused messages, that no e-mail
+// Decision desk.today: Today says first what needs somebody: refused messages, that no e-mail
 // leaves this machine, tickets that a provider was asked about, runs with more passengers than seats; each is
 // a link.
 func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
@@ -378,7 +378,7 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 	}
 }
 
-// Contract §15, The desk besides: with a mail server nobody is told that no e-mail leaves.
+// Decision desk.today: with a mail server nobody is told that no e-mail leaves.
 func TestWithAMailServerNothingWaits(t *testing.T) {
 	t.Parallel()
 	o := newOperatorWith(t, server.Config{
