@@ -38,12 +38,12 @@ func TestABookingTellsItsStory(t *testing.T) {
 		"<strong>pay</strong>: is allowed",
 		"<strong>cancel</strong>: nothing is refunded",
 		"To be paid by",
-		"<bdi>Test Ukrainka</bdi>: Processing, Unpaid",
+		`<bdi>Test Ukrainka</bdi>: <span class="chip held">held</span>`,
 	)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
-	o.see(page, "<strong>pay</strong> is refused", "come back", "<bdi>Test Ukrainka</bdi>: Confirmed, Paid")
+	o.see(page, "<strong>pay</strong> is refused", "come back", `<span class="chip paid">paid</span>`)
 	o.ask("POST", "/test/clock", `{"advance":"21m"}`, nil)
-	o.see(page, "by time alone", "Uncompleted")
+	o.see(page, "by time alone", `<span class="chip lapsed">lapsed</span>`)
 	o.see("/ticket?id="+b.Tickets[0].ID, "Ukrainka", "<svg")
 	back := "&desk-back=" + url.QueryEscape(page)
 	o.post("/act/ticket-move", "ticket="+b.Tickets[1].ID+"&booking=new"+back, "<strong>Done.</strong>")
@@ -51,7 +51,7 @@ func TestABookingTellsItsStory(t *testing.T) {
 		"/act/ticket-status",
 		"ticket="+b.Tickets[0].ID+"&status=Prepaid"+back,
 		"<strong>Done.</strong>",
-		"Prepaid",
+		"<small>carrier: prepaid</small>",
 	)
 	o.see("/search?q=ukra", "Test Ukrainka", "1 ticket,")
 	o.see("/search?q=380441234567", "2 tickets,")
@@ -245,7 +245,7 @@ func TestARunThatIsNotSoldSaysSo(t *testing.T) {
 		trip+",",
 		"kl-0531,",
 	)
-	o.see("/runs?date="+date+"&q="+trip, "not in the timetable", `<td class="number">0</td>`)
+	o.see("/runs?date="+date+"&q="+trip, "not in the timetable", `class="number">0</td>`)
 	o.see(run, "Not in the timetable any more:")
 	o.see("/", "is not in the timetable any more")
 	o.ask("POST", "/test/clock", `{"advance":"240h"}`, nil)
@@ -291,9 +291,9 @@ func TestMessagesAreShownAsPassengersReadThem(t *testing.T) {
 	o.post("/test/faults", "rules="+url.QueryEscape(
 		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`), "The rules are in force.")
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
-	o.see("/messages", "parked", "your ticket is paid", "Try it again", "p@example.com")
+	o.see("/messages", "<strong>refused</strong>", "your ticket is paid", "Try it again", "p@example.com")
 	o.post("/act/outbox-retry", "message=all&desk-back=/messages", "<strong>Done.</strong>",
-		"Nothing waits.", "1 e-mail became a file")
+		"Nothing waits.", "1 e-mail is a file in the folder outbox", "<dd>1; no e-mail leaves this machine")
 	letters := o.see("/messages", "E-mails that became files", b.Tickets[0].ID)
 	link := regexp.MustCompile(`href="(/letter[^"]+)"`).FindStringSubmatch(letters)
 	if link == nil {
