@@ -85,7 +85,8 @@ func drawBoard(page string) []byte {
 			cells[cell[1]] = html.UnescapeString(boardTag.ReplaceAllString(string(first), ""))
 		}
 		for _, c := range columns {
-			fmt.Fprintf(&out, `<text x="%d" y="%d">%s</text>`+"\n", c.x, y+9, html.EscapeString(cells[c.name]))
+			text := html.EscapeString(cells[c.name])
+			fmt.Fprintf(&out, `<text x="%d" y="%d">%s</text>`+"\n", c.x, y+9, text)
 		}
 	}
 	fmt.Fprintln(&out, `</svg>`)

@@ -21,14 +21,15 @@ func browse(s *server.Server, target string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Decision home.board: the first page is a departure board of the next twelve runs, each once, from its first stop to
-// its last, with a form to search and three doors; to a program it is nothing.
+// Decision home.board: the first page is a departure board of the next twelve runs, each once, from its first
+// stop to its last, with a form to search and three doors; to a program it is nothing.
 func TestTheFirstPageIsADepartureBoard(t *testing.T) {
 	s, _ := rig.Demo(t, server.Config{})
 	page := html.UnescapeString(browse(s, "/").Body.String())
 	checkPage(t, "/", page)
 	board := page[strings.Index(page, "<tbody>"):strings.Index(page, "</tbody>")]
-	rows := regexp.MustCompile(`<tr><td data-label="Leaves"><time datetime="([^"]*)"`).FindAllStringSubmatch(board, -1)
+	leaves := regexp.MustCompile(`<tr><td data-label="Leaves"><time datetime="([^"]*)"`)
+	rows := leaves.FindAllStringSubmatch(board, -1)
 	if len(rows) != 12 {
 		t.Fatalf("%d departures", len(rows))
 	}
@@ -41,8 +42,8 @@ func TestTheFirstPageIsADepartureBoard(t *testing.T) {
 		before = at
 	}
 	runs := map[string]bool{}
-	for _, trip := range regexp.MustCompile(`<br><span class="type">([a-z]+-[^<]*)</span></span></td><td data-label="Seats"`).
-		FindAllStringSubmatch(board, -1) {
+	trips := regexp.MustCompile(`<br><span class="type">([a-z]+-[^<]*)</span></span></td><td data-label="Seats"`)
+	for _, trip := range trips.FindAllStringSubmatch(board, -1) {
 		runs[trip[1]] = true
 	}
 	if len(runs) != 12 {
@@ -96,12 +97,13 @@ func TestAMissingPageIsAPage(t *testing.T) {
 	}
 }
 
-// Decision pages.clock: a test clock is a bar on every page, with its instant and whether it stands still; without one
-// there is none.
+// Decision pages.clock: a test clock is a bar on every page, with its instant and whether it stands still;
+// without one there is none.
 func TestATestClockIsOnEveryPage(t *testing.T) {
 	bench, _ := rig.Demo(t, server.Config{Lab: rig.StillClock()})
 	plain, _ := rig.Demo(t, server.Config{})
-	for _, path := range []string{"/", "/docs", "/docs/states", "/docs/tour", "/docs/migration", "/docs/nosuch"} {
+	paths := []string{"/", "/docs", "/docs/states", "/docs/tour", "/docs/migration", "/docs/nosuch"}
+	for _, path := range paths {
 		page := browse(bench, path).Body.String()
 		_, bar, found := strings.Cut(page, `<p class="clock"><strong>TEST CLOCK</strong>`)
 		if !found || !strings.Contains(bar[:200], "2026") || !strings.Contains(bar[:200], "frozen") {

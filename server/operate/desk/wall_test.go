@@ -27,7 +27,8 @@ func TestTheWallRenewsItselfUntilItIsStopped(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	page := o.see(wall, renewal, "Stop that", "TEST CLOCK", "Fri 20 Nov 2026 08:00:00 UTC", "partner.key_added")
+	page := o.see(wall, renewal, "Stop that", "TEST CLOCK",
+		"Fri 20 Nov 2026 08:00:00 UTC", "partner.key_added")
 	if strings.Contains(page, "<script") || strings.Contains(page, "booking.created") {
 		t.Error(page)
 	}
@@ -126,7 +127,8 @@ func TestTheDrawingHasTheRootOfTheNewestNote(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := fmt.Sprintf("%x", note.Root)
-	journal := o.see("/journal", "picture tree", root, "The note of line 14 signs this root", "4 of the proof",
+	journal := o.see("/journal", "picture tree", root,
+		"The note of line 14 signs this root", "4 of the proof",
 		"That line 7 is in the journal is proven by its leaf")
 	shown := o.see(wall+"&line=9", "picture tree", root, "That line 9 is in the journal", renewal)
 	for _, page := range []string{journal, shown} {
