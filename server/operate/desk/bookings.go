@@ -52,14 +52,14 @@ type bookingPage struct {
 
 // ticketShown is a ticket on the page of its booking.
 type ticketShown struct {
-	ID              string
-	Passenger       string
-	Contacts        string
-	Status, Payment string
-	Price, Refund   string
-	Rides           []rideShown
-	Unanswered      string // what the provider was asked, and has not answered
-	Outlooks        []outlook
+	ID         string
+	Passenger  string
+	Contacts   string
+	Chip       chip
+	Price      string
+	Rides      []rideShown
+	Unanswered string // what the provider was asked, and has not answered
+	Outlooks   []outlook
 }
 
 // rideShown is a ride of a ticket.
@@ -162,11 +162,8 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 		ID:        t.ID.String(),
 		Passenger: passengerOf(t),
 		Contacts:  strings.Join(contacts, ", "),
+		Chip:      chipOf(t, now),
 		Price:     amount(t.Price(), t),
-	}
-	x.Status, x.Payment = t.Status(now)
-	if t.Phase == booking.Refunded {
-		x.Refund = amount(t.Refund(), t)
 	}
 	if ask, asked := st.Bookings.Ask(t.ID); asked {
 		x.Unanswered = ask.Action.String()

@@ -196,7 +196,7 @@ func TestADispatcherAtTheScreen(t *testing.T) {
 	s.must(s.Click(form + ".grave"))
 	s.sees("Done.", "Cancelled: snow on the road")
 	s.must(s.Go(s.desk + "/search?q=" + b.Tickets[0].ID))
-	s.sees("Refund, Paid", "snow on the road")
+	s.sees("refunded 770.00 UAH", "snow on the road")
 	s.check("the way of a dispatcher")
 }
 

@@ -255,6 +255,7 @@ func parse() *template.Template {
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"short":   func(hash string) string { return hash[:min(len(hash), 12)] },
 		"counted": words.Counted[int],
+		"chip":    newChip,
 		"news":    carrier.ShortNews,
 		"form":    newForm,
 		"entry":   func(p *page, path, name string) entry { return entry{path, name, p.Here == path} },

@@ -38,12 +38,12 @@ func TestABookingTellsItsStory(t *testing.T) {
 		"<strong>pay</strong>: is allowed",
 		"<strong>cancel</strong>: nothing is refunded",
 		"To be paid by",
-		"<bdi>Test Ukrainka</bdi>: Processing, Unpaid",
+		`<bdi>Test Ukrainka</bdi>: <span class="chip held">held</span>`,
 	)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
-	o.see(page, "<strong>pay</strong> is refused", "come back", "<bdi>Test Ukrainka</bdi>: Confirmed, Paid")
+	o.see(page, "<strong>pay</strong> is refused", "come back", `<span class="chip paid">paid</span>`)
 	o.ask("POST", "/test/clock", `{"advance":"21m"}`, nil)
-	o.see(page, "by time alone", "Uncompleted")
+	o.see(page, "by time alone", `<span class="chip lapsed">lapsed</span>`)
 	o.see("/ticket?id="+b.Tickets[0].ID, "Ukrainka", "<svg")
 	back := "&desk-back=" + url.QueryEscape(page)
 	o.post("/act/ticket-move", "ticket="+b.Tickets[1].ID+"&booking=new"+back, "<strong>Done.</strong>")
@@ -51,7 +51,7 @@ func TestABookingTellsItsStory(t *testing.T) {
 		"/act/ticket-status",
 		"ticket="+b.Tickets[0].ID+"&status=Prepaid"+back,
 		"<strong>Done.</strong>",
-		"Prepaid",
+		"<small>carrier: prepaid</small>",
 	)
 	o.see("/search?q=ukra", "Test Ukrainka", "1 ticket,")
 	o.see("/search?q=380441234567", "2 tickets,")

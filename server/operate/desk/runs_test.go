@@ -95,7 +95,7 @@ func TestADispatcherChangesARun(t *testing.T) {
 	o.post("/act/run-cancel", form+"&reason=", "<strong>Not done:</strong>", "reason must be given")
 	o.post("/act/run-cancel", form+"&reason=strike", "<strong>Done.</strong>", "1 refunded",
 		"<strong>Cancelled:</strong> strike")
-	o.see("/search?q="+b.Tickets[0].ID, "Refund, Paid", "of which", "came back", "run cancel")
+	o.see("/search?q="+b.Tickets[0].ID, ">refunded 770.00 UAH</span>", "run cancel")
 	uid := fmt.Sprintf(`"by":{"uid":%d`, os.Getuid())
 	for _, kind := range []string{"run.moved", "run.cancelled"} {
 		line := regexp.MustCompile(`.*"` + kind + `".*`).FindString(o.journal())

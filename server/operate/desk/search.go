@@ -26,7 +26,7 @@ type foundTicket struct {
 	Passenger string
 	Ride      string
 	Leaves    time.Time // by the clock there
-	Status    string
+	Chip      chip
 	Link      string
 }
 
@@ -130,13 +130,12 @@ func newFound(b *booking.Booking, t *booking.Ticket, now time.Time) foundTicket 
 	legs := t.Itinerary()
 	first := &legs[0]
 	last := &legs[len(legs)-1]
-	status, payment := t.Status(now)
 	return foundTicket{
 		Passenger: passengerOf(t),
 		Ride: fmt.Sprintf("%s – %s", first.Run.Form.Stops[first.From].City.Name,
 			last.Run.Form.Stops[last.To].City.Name),
 		Leaves: first.Run.Local(first.Run.Dep(first.From), first.From),
-		Status: status + ", " + payment,
+		Chip:   chipOf(t, now),
 		Link:   ticketPath(b.ID, t.ID),
 	}
 }
