@@ -151,7 +151,7 @@ func (s *busSeat) sit(t *booking.Ticket) {
 		return
 	}
 	first, last, _, _ := t.Passenger.Fields()
-	s.Name = shortName(first, last, s.Width/unitsARune)
+	s.Name = shortName(first, last, (s.Width-unitsARune)/unitsARune)
 }
 
 // shortName returns a surname and an initial in so many characters at most.
