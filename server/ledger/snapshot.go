@@ -21,10 +21,10 @@ import (
 )
 
 // A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, feed,
-// request with a key, message, count of messages that have left, newest of these, page of all of these, changed
-// run, question to a provider, form, run and booking, in the order they came into being, so that the same state
-// is always the same bytes. Later lines name earlier ones, runs by number. A booking is as the memory has it,
-// packed, in base64; its passengers stand beside it in plain text.
+// request with a key, message, count of messages that have left, newest of these, page of all of these,
+// changed run, question to a provider, form, run and booking, in the order they came into being, so that the
+// same state is always the same bytes. Later lines name earlier ones, runs by number. A booking is as the
+// memory has it, packed, in base64; its passengers stand beside it in plain text.
 
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
 const snapshotVersion = 8

@@ -10,9 +10,9 @@ import (
 	"waybill/server/ledger/wire"
 )
 
-// How each message left is remembered for good, 24 bytes each and without a pointer: a run's page says of each
-// ticket what its passenger was sent, also after a restart (decision messages.told). A million of them take
-// 24 MB.
+// How each message left is remembered for good, 24 bytes each and without a pointer: a run's page says of
+// each ticket what its passenger was sent, also after a restart (decision messages.told). A million of them
+// take 24 MB.
 
 // Told is a message that has left, as much of it as is remembered for good. It has no data of the passenger.
 type Told struct {
@@ -23,8 +23,8 @@ type Told struct {
 	As     SentAs
 }
 
-// told is a Told as memory has it. The bits of message are, from the highest on: its line (40), its place among
-// those of the line (16), its action (3), whether it was for a phone (1), and how it left (4).
+// told is a Told as memory has it. The bits of message are, from the highest on: its line (40), its place
+// among those of the line (16), its action (3), whether it was for a phone (1), and how it left (4).
 type told struct {
 	ticket  ids.ID
 	message uint64
@@ -78,8 +78,8 @@ func (x told) unpacked() Told {
 // toldPage is how many messages share a page of the list, and a line of a snapshot.
 const toldPage = 1024
 
-// AllTold is a list of messages that have left, in the order in which they left. A copy never changes: more may
-// come behind the end of its last page, where it does not look.
+// AllTold is a list of messages that have left, in the order in which they left. A copy never changes: more
+// may come behind the end of its last page, where it does not look.
 type AllTold [][]told
 
 // remember adds a message.
@@ -98,8 +98,8 @@ func (o *Outbox) Told() AllTold {
 	return slices.Clone(o.told)
 }
 
-// Of returns the messages that were for some tickets, the earliest to leave first. It looks through all, which
-// takes 10 ms for each million, and calls step, which may rest, after each page.
+// Of returns the messages that were for some tickets, the earliest to leave first. It looks through all,
+// which takes 10 ms for each million, and calls step, which may rest, after each page.
 func (all AllTold) Of(tickets map[ids.ID]bool, step func()) map[ids.ID][]Told {
 	found := map[ids.ID][]Told{}
 	for _, page := range all {

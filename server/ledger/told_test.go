@@ -22,8 +22,8 @@ func toldOf(o *Outbox, ticket ids.ID) string {
 	return strings.Join(said, ", ")
 }
 
-// Decision messages.told: how each message of a ticket left is remembered for good, whatever left after it, by
-// the state and by its snapshot, and not of other tickets.
+// Decision messages.told: how each message of a ticket left is remembered for good, whatever left after it,
+// by the state and by its snapshot, and not of other tickets.
 func TestHowEachMessageLeftIsRememberedForGood(t *testing.T) {
 	s := NewKeeper()
 	mine := ids.ID{1}

@@ -31,8 +31,8 @@ func list(t *testing.T, s *server.Server, option, value string) string {
 // onTheDay is an instant on the day on which the run leaves, three quarters of an hour before it does.
 var onTheDay = time.Date(2026, 11, 25, 2, 45, 0, 0, time.UTC)
 
-// Decision manifest.rows: a seat that is held has a row without a name, by boarding stop and seat as all others,
-// which says until when, by the clock of the run's first stop: without the day on the run's own.
+// Decision manifest.rows: a seat that is held has a row without a name, by boarding stop and seat as all
+// others, which says until when, by the clock of the run's first stop: without the day on the run's own.
 func TestAHeldSeatIsARowWithoutAName(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{Now: func() time.Time { return onTheDay }})
 	offer := rig.Offer(t, s, key, rig.KyivLviv)
@@ -87,8 +87,8 @@ func TestInOutAndTakenCountHeldSeats(t *testing.T) {
 	}
 }
 
-// Decision manifest.rows: -json is the data of the answer over HTTP, which has no held seats, whatever its totals
-// say.
+// Decision manifest.rows: -json is the data of the answer over HTTP, which has no held seats, whatever its
+// totals say.
 func TestTheListForProgramsHasNoHeldSeats(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	offer := rig.Offer(t, s, key, rig.KyivLviv)

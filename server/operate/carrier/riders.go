@@ -11,8 +11,8 @@ import (
 	"waybill/server/ledger"
 )
 
-// Rider is a ticket with a ride on a run, in whatever state it is now: after a cancellation one can say who had
-// been on the bus. It has its passenger's data: a page that shows these says so in the journal first.
+// Rider is a ticket with a ride on a run, in whatever state it is now: after a cancellation one can say who
+// had been on the bus. It has its passenger's data: a page that shows these says so in the journal first.
 type Rider struct {
 	Booking  *booking.Booking
 	Ticket   *booking.Ticket
@@ -33,7 +33,8 @@ func (r *Rider) IsLive(now time.Time) bool {
 	return false
 }
 
-// ridersOf returns the tickets of a run: first those that have their seats, by seat and boarding, then the others.
+// ridersOf returns the tickets of a run: first those that have their seats, by seat and boarding, then the
+// others.
 func ridersOf(st ledger.State, name ids.RunName, now time.Time) (list []Rider) {
 	for _, o := range st.Bookings.Riders(name) {
 		r := Rider{

@@ -36,10 +36,10 @@ type call struct {
 	Bar                    *bar   // nil of the last
 }
 
-// line is a passenger's ride, or a seat that is held, which has no name. A passenger who changes buses is on two
-// lists, each with the ride of its run.
+// line is a passenger's ride, or a seat that is held, which has no name. A passenger who changes buses is on
+// two lists, each with the ride of its run.
 type line struct {
-	Row                                                            string // what it is: rowPassenger or rowHeld
+	Row                                                            string // rowPassenger or rowHeld
 	Seat, Name, Phones, From, To, Status, Payment, Ticket, Booking string
 	First, Last                                                    string
 	// Boards is of the first who boards at a stop: where and when that is, and how many do.
@@ -208,8 +208,8 @@ func (m *Manifest) soldOtherwise(r *booking.SeatTaken) string {
 	return ""
 }
 
-// bar is how full the bus is from one stop to the next, as a picture: its length is barLength, and each part is
-// as long as its share of the seats.
+// bar is how full the bus is from one stop to the next, as a picture: its length is barLength, and each part
+// is as long as its share of the seats.
 type bar struct {
 	Sold, Held int    // lengths
 	Title      string // what the picture says

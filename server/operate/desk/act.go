@@ -31,8 +31,8 @@ const (
 	noticeField = "desk-notice" // names what is to be told on a page
 )
 
-// runForms are the acts whose forms on the page of a run say themselves what came of them. The id of each form's
-// place on that page is the act's name.
+// runForms are the acts whose forms on the page of a run say themselves what came of them. The id of each
+// form's place on that page is the act's name.
 var runForms = []string{"run-cancel", "run-move", "run-restore"}
 
 // postAct answers POST /act/{op}: it does an operation as the verb of its name would, and leads back to the

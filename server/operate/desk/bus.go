@@ -9,8 +9,8 @@ import (
 	"waybill/server/operate/carrier"
 )
 
-// bus is the picture of a run's seats from one stop to the next: rows of two and two with an aisle between them,
-// and the driver in front. Its numbers are units of the picture.
+// bus is the picture of a run's seats from one stop to the next: rows of two and two with an aisle between
+// them, and the driver in front. Its numbers are units of the picture.
 type bus struct {
 	From, To      string // the stops
 	Says          string // the picture in words
@@ -27,7 +27,7 @@ type busSeat struct {
 	State       string // free, held, asked, booked or paid: the class in the sheet
 	Name        string // of its passenger, as much of it as fits; "" is nobody
 	Says        string
-	Parts       []busPart // the whole way from left to right, of a seat that one ticket has on a part of it only
+	Parts       []busPart // the whole way, of a seat that is not the same on all of it
 }
 
 // busPart is a part of the way on which a seat is free, or one ticket has it.
@@ -40,7 +40,7 @@ type busPart struct {
 const (
 	busMargin  = 14
 	busFront   = 56 // where the driver sits
-	seatWidth  = 88
+	seatWidth  = 96
 	seatHeight = 46
 	seatGap    = 6
 	seatPitch  = seatHeight + seatGap // from row to row
@@ -52,8 +52,8 @@ const (
 	unitsARune = 8                                           // of a name on a seat
 )
 
-// newBus draws the seats of a run after the stop at a position. The passengers whose names are on them are added
-// to those that the page shows, by ticket.
+// newBus draws the seats of a run after the stop at a position. The passengers whose names are on them are
+// added to those that the page shows, by ticket.
 func newBus(seats *carrier.Seats, at int, shown map[ids.ID]*booking.Ticket) *bus {
 	tickets := map[ids.ID]*booking.Ticket{}
 	for i := range seats.Riders {
@@ -114,8 +114,8 @@ func rowsOf(seats int) int {
 	return (seats + inARow - 1) / inARow
 }
 
-// place returns a seat where it stands in a bus of so many seats. One that the bus no longer has stands behind
-// it.
+// place returns a seat where it stands in a bus of so many seats. One that the bus no longer has stands
+// behind it.
 func (x *bus) place(number, seats int, gone bool) *busSeat {
 	seat := &busSeat{Number: number, Width: seatWidth}
 	top := busFront

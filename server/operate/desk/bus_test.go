@@ -26,8 +26,8 @@ func drawn(seats, gone int) *bus {
 	return newBus(x, 0, map[ids.ID]*booking.Ticket{})
 }
 
-// However many seats a bus has, each is drawn once, none on another, none on the driver, and all of them inside
-// the bus, but for those that it no longer has: these stand behind it.
+// However many seats a bus has, each is drawn once, none on another, none on the driver, and all of them
+// inside the bus, but for those that it no longer has: these stand behind it.
 func TestEachSeatHasItsPlaceInTheBus(t *testing.T) {
 	for seats := 1; seats <= 100; seats++ {
 		gone := seats % 7
@@ -88,7 +88,12 @@ func TestANameFitsOnItsSeat(t *testing.T) {
 // A seat that one ticket has on a part of the way has a strip of the whole way, without a gap.
 func TestAPartOfTheWayIsAStripOfTheSeat(t *testing.T) {
 	s := &busSeat{Width: seatWidth}
-	s.addParts([]carrier.SeatPart{{Span: 2, State: "paid"}, {Span: 1, State: "free"}, {Span: 4, State: "held"}}, 7)
+	parts := []carrier.SeatPart{
+		{Span: 2, State: "paid"},
+		{Span: 1, State: "free"},
+		{Span: 4, State: "held"},
+	}
+	s.addParts(parts, 7)
 	at := 0
 	for i, want := range []string{"paid", "free", "held"} {
 		if s.Parts[i].X != at || s.Parts[i].State != want || s.Parts[i].Width <= 0 {

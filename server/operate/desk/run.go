@@ -56,8 +56,8 @@ type stopShown struct {
 	Here bool   // the picture is of these
 }
 
-// getRun answers GET /run?trip=…&date=…: what can be changed of a run, who has which seat from where to where,
-// and what became of its tickets. The page has names, which is recorded (decision desk.readings).
+// getRun answers GET /run?trip=…&date=…: what can be changed of a run, who has which seat from where to
+// where, and what became of its tickets. The page has names, which is recorded (decision desk.readings).
 func (s *Desk) getRun(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	query := r.URL.Query()
 	name, err := readRun(query)

@@ -42,8 +42,8 @@ func (o *operator) act(op, form string) (to, page string) {
 	return to, o.see(to)
 }
 
-// Decision desk.run: what came of an act stands at its form, where the browser lands, and nowhere else: a preview
-// with the button that does it, a refusal, and that it is done.
+// Decision desk.run: what came of an act stands at its form, where the browser lands, and nowhere else: a
+// preview with the button that does it, a refusal, and that it is done.
 func TestWhatCameOfAnActStandsAtItsForm(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -78,8 +78,8 @@ func TestWhatCameOfAnActStandsAtItsForm(t *testing.T) {
 	}
 }
 
-// Decision desk.run: a preview and a refusal keep what was typed, and the button of a preview does what the preview
-// was of. A preview that would change nothing has no button.
+// Decision desk.run: a preview and a refusal keep what was typed, and the button of a preview does what the
+// preview was of. A preview that would change nothing has no button.
 func TestAPreviewKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -123,7 +123,8 @@ func TestCancellingSaysBeforeThatItIsForGood(t *testing.T) {
 		t.Error("a run without tickets cannot be taken back")
 	}
 	o.book("Ukrainka", "Franko")
-	if at := section(o.see(run), "run-cancel"); !strings.Contains(at, final+"</strong> 2 tickets end with it") {
+	at := section(o.see(run), "run-cancel")
+	if !strings.Contains(at, final+"</strong> 2 tickets end with it") {
 		t.Errorf("it does not say so: %s", at)
 	}
 	o.ask("POST", "/test/clock", `{"advance":"21m"}`, nil)
@@ -132,8 +133,8 @@ func TestCancellingSaysBeforeThatItIsForGood(t *testing.T) {
 	}
 }
 
-// Decision desk.run: "Take it back" is there where run restore -dry-run would succeed, and nowhere else; where a
-// change stays, the page says why.
+// Decision desk.run: "Take it back" is there where run restore -dry-run would succeed, and nowhere else;
+// where a change stays, the page says why.
 func TestTakeItBackIsThereWhereItWouldSucceed(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -181,8 +182,8 @@ func cells(page, ticket string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 }
 
-// Decision desk.run: the page lists the tickets of a cancelled run as they are now, with what comes back of each, so
-// that one can say who had been on the bus.
+// Decision desk.run: the page lists the tickets of a cancelled run as they are now, with what comes back of
+// each, so that one can say who had been on the bus.
 func TestACancelledRunListsItsTickets(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -193,8 +194,9 @@ func TestACancelledRunListsItsTickets(t *testing.T) {
 	paid, held := b.Tickets[0].ID, b.Tickets[1].ID
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+paid+`"]}`, nil)
 	page := o.see(run, "3 tickets for this run")
-	if got := cells(page, paid) + "; " + cells(page, held) + "; " + cells(page, lapsed); !strings.HasPrefix(got,
-		"1 Test Ukrainka Kyiv – Lviv paid ") || !strings.Contains(got, "; 2 Test Franko Kyiv – Lviv held ") ||
+	got := cells(page, paid) + "; " + cells(page, held) + "; " + cells(page, lapsed)
+	if !strings.HasPrefix(got, "1 Test Ukrainka Kyiv – Lviv paid ") ||
+		!strings.Contains(got, "; 2 Test Franko Kyiv – Lviv held ") ||
 		!strings.Contains(got, "; 1 Test Kobylianska Kyiv – Lviv lapsed ") {
 		t.Errorf("before: %s", got)
 	}
@@ -215,8 +217,8 @@ func TestACancelledRunListsItsTickets(t *testing.T) {
 	}
 }
 
-// Decision messages.told: each ticket of a run has its messages, by how each left: one that became a file has a link
-// to it as long as it is there, one that is parked says why, one that waits says so.
+// Decision messages.told: each ticket of a run has its messages, by how each left: one that became a file has
+// a link to it as long as it is there, one that is parked says why, one that waits says so.
 func TestATicketOfARunHasItsMessages(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -251,7 +253,8 @@ func TestATicketOfARunHasItsMessages(t *testing.T) {
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
 	rig.Eventually(t, "both are parked", func() bool {
 		got := messages()
-		return strings.Contains(got, "paid, e-mail: refused ") && strings.Contains(got, "paid, text: refused ")
+		return strings.Contains(got, "paid, e-mail: refused ") &&
+			strings.Contains(got, "paid, text: refused ")
 	})
 	// Nobody wakes what sends messages, and the clock stands still.
 	_, err = o.front.Server.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
@@ -269,8 +272,8 @@ func TestATicketOfARunHasItsMessages(t *testing.T) {
 	}
 }
 
-// Decision desk.readings: who is shown the names of a run's tickets is recorded, each passenger once, whether in the
-// list or on the seats; who was forgotten is none. A run without tickets records nothing.
+// Decision desk.readings: who is shown the names of a run's tickets is recorded, each passenger once, whether
+// in the list or on the seats; who was forgotten is none. A run without tickets records nothing.
 func TestReadingARunIsRecorded(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -296,8 +299,8 @@ func TestReadingARunIsRecorded(t *testing.T) {
 	}
 }
 
-// A run's tickets are in pages of a hundred, none of which is out of reach; those who sit in the bus have their names
-// in its picture on each page, and are recorded there.
+// A run's tickets are in pages of a hundred, none of which is out of reach; those who sit in the bus have
+// their names in its picture on each page, and are recorded there.
 func TestTicketsOfARunAreInPages(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -337,8 +340,8 @@ func TestTicketsOfARunAreInPages(t *testing.T) {
 	}
 }
 
-// Decision desk.run: the bus is drawn with who sits where, as it is where most seats are taken, or after the stop that
-// was chosen; a seat that is taken on a part of the way has a strip that says on which.
+// Decision desk.run: the bus is drawn with who sits where, as it is where most seats are taken, or after the
+// stop that was chosen; a seat that is taken on a part of the way has a strip that says on which.
 func TestTheBusIsDrawnAfterAStop(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -352,8 +355,8 @@ func TestTheBusIsDrawnAfterAStop(t *testing.T) {
 		"1 of 19 seats are taken</title>",
 		"<title>Seat 1: paid, Test Ukrainka</title>",
 		`<text x="5" y="15">1 paid</text><text x="5" y="30">Ukrainka T.</text>`,
-		`<rect class="free" stroke="currentColor" stroke-opacity=".5" x="0" y="39" width="58" height="7"/>` +
-			`<rect class="paid" stroke="currentColor" stroke-opacity=".5" x="58" y="39" width="30" height="7"/>`,
+		`<rect class="free" stroke="currentColor" stroke-opacity=".5" x="0" y="39" width="64" height="7"/>` +
+			`<rect class="paid" stroke="currentColor" stroke-opacity=".5" x="64" y="39" width="32" height="7"/>`,
 		"<title>Seat 19: free</title>",
 	} {
 		if !strings.Contains(full, want) {

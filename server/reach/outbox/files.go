@@ -73,8 +73,8 @@ func LetterName(ticket ids.ID, message string) string {
 	return ticket.String() + "." + message + letterSuffix
 }
 
-// HasFile reports whether a letter is still there as a file: old ones go (decision messages.files). The name is
-// one of LetterName.
+// HasFile reports whether a letter is still there as a file: old ones go (decision messages.files). The name
+// is one of LetterName.
 func (s *Relay) HasFile(name string) bool {
 	err := readonly.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(*io.SectionReader) error {
 		return nil
