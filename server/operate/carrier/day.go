@@ -10,14 +10,33 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/schedule"
-	"waybill/schedule/fold"
 	"waybill/server/ledger"
 )
 
-// Day is runs of a service day, in the order in which they leave.
+// Query says which runs of a day are looked for. Its zero value is all runs of day 0.
+type Query struct {
+	On    schedule.Day // on which they leave by the list's clock; not used where Today is set
+	Today bool         // the day that it now is by the list's clock
+	Ahead bool         // without those that are over
+
+	// Names, or parts of names, in any language of the timetable; "" is any.
+	Company string
+	City    string // at which the run calls
+	Text    string // of the trip's id, or of the name of its route, its company or a city
+
+	Page    int // from 1; one after the last page is the last
+	PerPage int
+}
+
+// Day is runs that leave on one day by one clock: first those that have not left, then the others, each in
+// the order in which they leave. It has one page of them.
 type Day struct {
-	Runs []RunShown
-	More int // that are not among them
+	On    schedule.Day
+	Clock *time.Location
+	Runs  []RunShown
+
+	Total int // runs on all pages
+	Page  int // from 1
 }
 
 // RunShown is a run as a list has it. It has no names of passengers.
@@ -25,67 +44,53 @@ type RunShown struct {
 	Name            ids.RunName
 	Company, Route  string
 	From, To        string    // its first and last city
-	Leaves, Arrives time.Time // by the clocks at the stops
+	Leaves, Arrives time.Time // by the clocks at the stops; in a Day by the clock of the list
+	Capacity        int       // seats of the bus
 	Taken, Free     int       // seats, where the bus is fullest
 	News            string    // what its carrier has changed, or is wrong with it, in short; "" is nothing
 
 	Withdrawn bool // the timetable no longer has it
 	Overfull  bool // more people have seats than the bus has
+	Left      bool // it has left
 	Over      bool // it has arrived
 }
 
-// Day returns the runs of a service day that somebody looks for, those of the timetable and those that were
-// sold before it, as many as are asked for. A query is a part of a trip's id, or of the name of a company, a
-// route or a city; "" is all.
-func (s *Dispatcher) Day(on schedule.Day, query string, most int) (*Day, error) {
-	runs, err := s.runsOn(on)
+// Day returns a page of the runs of a day, those of the timetable and those that were sold before it.
+func (s *Dispatcher) Day(q Query) (*Day, error) {
+	c, err := s.candidates(q)
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(run *booking.Run) bool {
-		return !mentions(run.Form, query)
-	})
-	slices.SortFunc(runs, func(a, b *booking.Run) int {
-		return cmp.Or(a.Dep(0).Compare(b.Dep(0)), strings.Compare(a.Form.Trip, b.Form.Trip))
-	})
-	x := &Day{More: max(0, len(runs)-most)}
+	x := &Day{Clock: c.clock(q)}
+	x.On = q.On
+	if q.Today {
+		x.On = schedule.DayOf(c.now.In(x.Clock))
+	}
+	var runs []candidate
+	for _, run := range c.runs {
+		over := q.Ahead && !run.arrives.After(c.now)
+		if !over && schedule.DayOf(run.leaves.In(x.Clock)) == x.On {
+			runs = append(runs, run)
+		}
+	}
+	slices.SortFunc(runs, c.compare)
+	x.Total = len(runs)
+	x.Page = min(max(q.Page, 1), max(1, (len(runs)+q.PerPage-1)/q.PerPage))
+	first := (x.Page - 1) * q.PerPage
+	last := min(first+q.PerPage, len(runs))
 	err = s.Store.View(func(st ledger.State, now time.Time) {
-		for _, run := range runs[:len(runs)-x.More] {
-			name := ids.RunName{Trip: run.Form.Trip, Day: run.Day}
-			if m := st.Bookings.SeatMap(st.Timetable(), name, now); m != nil {
-				x.Runs = append(x.Runs, newRunShown(st.Timetable(), name, m, now))
+		for _, run := range runs[first:last] {
+			if m := st.Bookings.SeatMap(st.Timetable(), run.name, now); m != nil {
+				x.Runs = append(x.Runs, newRunShown(st.Timetable(), run.name, m, now))
 			}
 		}
 	})
+	for i := range x.Runs {
+		run := &x.Runs[i]
+		run.Leaves = run.Leaves.In(x.Clock)
+		run.Arrives = run.Arrives.In(x.Clock)
+	}
 	return x, err
-}
-
-// runsOn returns the runs of a service day. What was sold is looked through without the lock.
-func (s *Dispatcher) runsOn(on schedule.Day) (runs []*booking.Run, err error) {
-	var sold []*booking.Run
-	err = s.Store.View(func(st ledger.State, _ time.Time) {
-		sold = st.Bookings.Freeze().Runs
-	})
-	tt := s.Timetable.Load()
-	for i := range tt.Trips {
-		trip := int32(i)
-		if tt.Scheduled(trip, on) {
-			start := tt.Start(&schedule.Leg{Trip: trip, Day: on})
-			runs = append(runs, booking.NewRun(tt.Form(trip), on, start, tt.Offsets(trip, start)))
-		}
-	}
-	// Of a run that was sold in several forms the last one counts.
-	withdrawn := map[string]*booking.Run{}
-	for _, run := range sold {
-		trip, known := tt.TripByID(run.Form.Trip)
-		if run.Day == on && !(known && tt.Scheduled(trip, on)) {
-			withdrawn[run.Form.Trip] = run
-		}
-	}
-	for _, run := range withdrawn {
-		runs = append(runs, run)
-	}
-	return runs, err
 }
 
 // newRunShown returns a run as a list has it.
@@ -94,15 +99,16 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 	form := run.Form
 	last := int16(len(form.Stops) - 1)
 	x := RunShown{
-		Name:    name,
-		Company: form.Company.Name,
-		Route:   form.Route.Name,
-		From:    form.Stops[0].City.Name,
-		To:      form.Stops[last].City.Name,
-		Leaves:  run.Local(run.Dep(0), 0),
-		Arrives: run.Local(run.Arr(last), last),
-		Free:    int(form.Bus.Seats),
-		News:    ShortNews(&m.Change),
+		Name:     name,
+		Company:  form.Company.Name,
+		Route:    form.Route.Name,
+		From:     form.Stops[0].City.Name,
+		To:       form.Stops[last].City.Name,
+		Leaves:   run.Local(run.Dep(0), 0),
+		Arrives:  run.Local(run.Arr(last), last),
+		Capacity: int(form.Bus.Seats),
+		Free:     int(form.Bus.Seats),
+		News:     ShortNews(&m.Change),
 	}
 	for _, part := range m.Loads {
 		x.Taken = max(x.Taken, part.Taken)
@@ -110,7 +116,8 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 	}
 	trip, known := tt.TripByID(name.Trip)
 	x.Withdrawn = !known || !tt.Scheduled(trip, name.Day)
-	x.Overfull = x.Taken > int(form.Bus.Seats)
+	x.Overfull = x.Taken > x.Capacity
+	x.Left = !x.Leaves.After(now)
 	x.Over = !x.Arrives.After(now)
 	switch {
 	case m.Change.Canceled || x.Withdrawn: // nothing of it is sold, whatever is free
@@ -131,16 +138,4 @@ func ShortNews(c *booking.RunChange) string {
 		return fmt.Sprintf("moved by %+d min", c.Shift/60)
 	}
 	return ""
-}
-
-// mentions reports whether a trip is one that somebody looks for.
-func mentions(form *schedule.Form, query string) bool {
-	wanted := fold.Text(query)
-	said := []string{form.Trip, form.Company.Name, form.Company.Slug, form.Route.Name}
-	for i := range form.Stops {
-		said = append(said, form.Stops[i].City.Name)
-	}
-	return slices.ContainsFunc(said, func(text string) bool {
-		return strings.Contains(fold.Text(text), wanted)
-	})
 }

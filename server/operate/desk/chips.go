@@ -54,7 +54,7 @@ func newChip(state, words string) chip {
 }
 
 // chipOf returns how a ticket stands at an instant. It is the one place where a phase becomes a colour and
-// words: each page takes it from here.
+// words (decision desk.chips): each page takes it from here.
 func chipOf(t *booking.Ticket, now time.Time) chip {
 	c := newChip(stateOf(t, now), "")
 	switch {

@@ -7,7 +7,7 @@ import (
 	"waybill/booking"
 )
 
-// Contract §15, The desk besides: each of the seven states of a ticket has one chip. It says what came back
+// Decision desk.chips: each of the seven states of a ticket has one chip. It says what came back
 // of a refunded ticket, and the carrier's status only where it is another than the usual one.
 func TestATicketHasOneOfSevenChips(t *testing.T) {
 	t.Parallel()
@@ -34,13 +34,19 @@ func TestATicketHasOneOfSevenChips(t *testing.T) {
 			booking.Ticket{Phase: booking.Paid, Carrier: booking.NotConfirmed},
 			chip{"paid", "paid", "carrier: not confirmed"},
 		},
-		{booking.Ticket{Phase: booking.Booked, Carrier: booking.Prepaid}, chip{"booked", "booked", "carrier: prepaid"}},
+		{
+			booking.Ticket{Phase: booking.Booked, Carrier: booking.Prepaid},
+			chip{"booked", "booked", "carrier: prepaid"},
+		},
 		{
 			booking.Ticket{Created: now.UnixMilli(), Carrier: booking.Confirmed},
 			chip{"held", "held", "carrier: confirmed"},
 		},
 		{booking.Ticket{Phase: booking.Canceled, Was: booking.Booked}, chip{"canceled", "cancelled", ""}},
-		{booking.Ticket{Phase: booking.Canceled, Was: booking.Paid}, chip{"canceled", "cancelled", "was paid"}},
+		{
+			booking.Ticket{Phase: booking.Canceled, Was: booking.Paid},
+			chip{"canceled", "cancelled", "was paid"},
+		},
 		{refunded, chip{"refunded", "refunded 36.00 EUR", ""}},
 	} {
 		if got := chipOf(&x.ticket, now); got != x.want {

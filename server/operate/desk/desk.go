@@ -26,6 +26,7 @@ import (
 	"sync"
 	"time"
 
+	"waybill/schedule"
 	"waybill/server/docs"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
@@ -276,6 +277,7 @@ func parse() *template.Template {
 		"at":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 		"minute":  func(t time.Time) string { return t.Format("2006-01-02 15:04") },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"day":     func(d schedule.Day) string { return d.Date().Format("Monday 2 January 2006") },
 		"when":    func(t time.Time) string { return t.Format("Mon 2 Jan 15:04") },
 		"short":   func(hash string) string { return hash[:min(len(hash), 12)] },
 		"counted": words.Counted[int],

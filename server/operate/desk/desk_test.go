@@ -57,15 +57,17 @@ func newOperator(t *testing.T) *operator {
 // newOperatorOn does the same in a directory, by a file system; nil is the machine's.
 func newOperatorOn(t *testing.T, dir string, fsys durable.FS) *operator {
 	t.Helper()
-	o := &operator{T: t, dir: dir}
+	return newOperatorWith(t, server.Config{Dir: dir, FS: fsys})
+}
+
+// newOperatorWith does the same with a configuration.
+func newOperatorWith(t *testing.T, cfg server.Config) *operator {
+	t.Helper()
+	o := &operator{T: t, dir: cfg.Dir}
 	b := bench.New(bench.Settings{TestClock: true, StartAt: start, Frozen: true, Watch: true})
-	cfg := server.Config{
-		Dir:          o.dir,
-		FS:           fsys,
-		Log:          slog.New(slog.DiscardHandler),
-		Lab:          b.Lab(),
-		MaxTransfers: 1,
-	}
+	cfg.Log = slog.New(slog.DiscardHandler)
+	cfg.Lab = b.Lab()
+	cfg.MaxTransfers = 1
 	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +130,7 @@ func (o *operator) openDoor() (base, link string) {
 // enter goes in by the link.
 func (o *operator) enter() {
 	o.Helper()
-	if _, body := o.get(strings.TrimPrefix(o.link, o.base)); !strings.Contains(body, "<h1>Overview</h1>") {
+	if _, body := o.get(strings.TrimPrefix(o.link, o.base)); !strings.Contains(body, "<h1>Today</h1>") {
 		o.Fatal(body)
 	}
 }

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -10,82 +11,184 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/server/frame/web"
+	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/outbox"
 )
 
+// messageCounts is how many messages to passengers there are and have been.
+type messageCounts struct {
+	Mail, Text int // sent
+	Files      int // e-mails that became files: nobody was sent them
+	Overtaken  int // not true any more when they could have been sent
+	Unsaid     int // sent, as lines of before format 2 say it, and not how
+	Waiting    int // to be sent
+	Refused    int // for good
+
+	MailServer bool // e-mails are sent
+}
+
+// countMessages counts the messages.
+func (s *Desk) countMessages(st ledger.State) messageCounts {
+	left := st.Outbox.LeftCounts()
+	c := messageCounts{
+		Mail:       int(left[ledger.SentAsMail]),
+		Text:       int(left[ledger.SentAsText]),
+		Files:      int(left[ledger.SentAsFile]),
+		Overtaken:  int(left[ledger.SentAsNone]),
+		Unsaid:     int(left[ledger.SentAsUnknown]),
+		MailServer: s.outbox.HasMailServer(),
+	}
+	c.Waiting, c.Refused = st.Outbox.Count()
+	return c
+}
+
+// concerns returns what of the messages needs somebody.
+func (c *messageCounts) concerns() (list []concern) {
+	if c.Refused > 0 {
+		list = append(list, concern{
+			words.Counted(c.Refused, "message") + words.Were(c.Refused) + "refused for good.",
+			"/messages",
+		})
+	}
+	if !c.MailServer {
+		said := "No e-mail leaves this machine: there is no mail server."
+		switch {
+		case c.Files == 1:
+			said += " 1 e-mail became a file."
+		case c.Files > 1:
+			said += " " + words.Counted(c.Files, "e-mail") + " became files."
+		}
+		list = append(list, concern{said, "/messages"})
+	}
+	if c.Waiting > 0 {
+		list = append(list, concern{
+			words.Counted(c.Waiting, "message") + words.Are(c.Waiting) + "still to be sent.",
+			"/messages",
+		})
+	}
+	return list
+}
+
 // messages are what is sent to passengers.
 type messages struct {
-	Unsent  []unsent // the oldest first
-	Parked  bool     // one of them is
-	Query   string   // a part of the letters' names
-	Letters []outbox.File
-	More    int // e-mails that became files and are not listed
-	Files   int // all of them
-	Days    int // that they are kept
+	Counts      messageCounts
+	Query       string   // a part of the ids of tickets
+	Unsent      []unsent // of a page: those that were refused, then those that wait, each the oldest first
+	UnsentPages pager
+	Letters     []outbox.File // of a page: e-mails that became files
+	FilePages   pager
+	Days        int // that they are kept
 }
 
 // unsent is a message that was not sent yet.
 type unsent struct {
 	outbox.Letter
-	State  string // waiting or parked
+	State  string // waiting or refused
 	Reason string
 	Link   string // of its ticket
 }
 
 const (
-	unsentShown  = 100
+	unsentShown  = 50 // of a page
 	lettersShown = 50
 )
 
-// getMessages answers GET /messages.
+// about is a message, and the ticket that it is about.
+type about struct {
+	message *ledger.Message
+	booking *booking.Booking
+	ticket  *booking.Ticket
+}
+
+// compare compares messages by their places in a list.
+func (a about) compare(b about) int {
+	aRefused := a.message.Parked != ""
+	bRefused := b.message.Parked != ""
+	if aRefused != bRefused {
+		if aRefused {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(a.message.At.Compare(b.message.At), strings.Compare(a.message.ID, b.message.ID))
+}
+
+// getMessages answers GET /messages?q=…: messages of tickets whose ids have a text; all without one.
 func (s *Desk) getMessages(w http.ResponseWriter, r *http.Request, by ledger.By) error {
-	type about struct {
-		message *ledger.Message
-		booking *booking.Booking
-		ticket  *booking.Ticket
+	x := &messages{
+		Query: strings.TrimSpace(r.URL.Query().Get("q")),
+		Days:  s.Config.LettersDays,
 	}
 	var list []about
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
+		x.Counts = s.countMessages(st)
 		for _, m := range st.Outbox.All() {
-			b, t := st.Bookings.AnyTicket(m.Ticket)
-			list = append(list, about{m, b, t})
+			if strings.Contains(m.Ticket.String(), x.Query) {
+				b, t := st.Bookings.AnyTicket(m.Ticket)
+				list = append(list, about{m, b, t})
+			}
 		}
 	})
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, func(a, b about) int {
-		return a.message.At.Compare(b.message.At)
-	})
-	// What a message says is written without the lock, as it is where it is sent.
-	x := &messages{Query: r.URL.Query().Get("q")}
-	for _, a := range list[:min(len(list), unsentShown)] {
-		shown := unsent{
-			Letter: s.outbox.Letter(a.message, a.booking, a.ticket),
-			State:  "waiting",
-			Reason: s.outbox.Why(a.message),
-			Link:   ticketPath(a.booking.ID, a.ticket.ID),
-		}
-		if a.message.Parked != "" {
-			shown.State = "parked"
-			shown.Reason = a.message.Parked
-			x.Parked = true
-		}
-		x.Unsent = append(x.Unsent, shown)
-	}
-	if x.Letters, x.More, err = s.outbox.Files(x.Query, lettersShown); err != nil {
+	slices.SortFunc(list, about.compare)
+	page, err := pageAsked(r, "page")
+	if err != nil {
 		return err
 	}
-	x.Files = len(x.Letters) + x.More
-	x.Days = s.Config.LettersDays
-	return s.show(w, r, by, "messages", &page{
+	x.UnsentPages = newPager(r, "page", "unsent", "messages", page, len(list), unsentShown)
+	// What a message says is written without the lock, as it is where it is sent.
+	for _, a := range pageOf(list, x.UnsentPages) {
+		x.Unsent = append(x.Unsent, s.newUnsent(a))
+	}
+	if err := s.addFiles(x, r); err != nil {
+		return err
+	}
+	return s.show(w, r, by, "messages", newMessagesPage(x))
+}
+
+// newMessagesPage returns the page of messages.
+func newMessagesPage(x *messages) *page {
+	return &page{
 		Title: "Messages",
 		Here:  "/messages",
 		Body:  x,
 		Read:  &ledger.PersonalRead{People: x.people()},
-	})
+	}
+}
+
+// newUnsent returns a message that was not sent yet as the page has it.
+func (s *Desk) newUnsent(a about) unsent {
+	x := unsent{
+		Letter: s.outbox.Letter(a.message, a.booking, a.ticket),
+		State:  "waiting",
+		Link:   ticketPath(a.booking.ID, a.ticket.ID),
+	}
+	if a.message.Parked != "" {
+		x.State = "refused"
+		x.Reason = a.message.Parked
+		return x
+	}
+	x.Reason = s.outbox.Why(a.message)
+	return x
+}
+
+// addFiles adds the page of e-mails that became files that a request asks for.
+func (s *Desk) addFiles(x *messages, r *http.Request) error {
+	page, err := pageAsked(r, "files")
+	if err != nil {
+		return err
+	}
+	_, all, err := s.outbox.Files(x.Query, 0, 0)
+	if err != nil {
+		return err
+	}
+	x.FilePages = newPager(r, "files", "files", "e-mails", page, all, lettersShown)
+	x.Letters, _, err = s.outbox.Files(x.Query, max(x.FilePages.First-1, 0), lettersShown)
+	return err
 }
 
 // people returns to how many passengers the messages are.
@@ -123,14 +226,12 @@ func (s *Desk) getLetter(w http.ResponseWriter, r *http.Request, by ledger.By) e
 		return err
 	}
 	x := &letterPage{Letter: f.Letter}
-	if x.Ticket, err = s.place(ticketOf(name)); err != nil {
-		return err
-	}
 	read := &ledger.PersonalRead{People: 1}
 	if id, ok := ids.Parse(ticketOf(name)); ok {
 		err = s.Store.View(func(st ledger.State, _ time.Time) {
 			if b, t := st.Bookings.AnyTicket(id); t != nil {
 				read.Booking = &b.ID
+				x.Ticket = ticketPath(b.ID, t.ID)
 			}
 		})
 		if err != nil {

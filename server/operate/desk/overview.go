@@ -1,16 +1,15 @@
 package desk
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
@@ -21,21 +20,22 @@ import (
 	"waybill/store/journal"
 )
 
-// overview is the first page: what there is, and what somebody should look at.
+// overview is Today: what needs somebody, the day's runs, and what there is (decision desk.today).
 type overview struct {
+	Needs      []concern // of a page
+	NeedsPages pager
+	Today      runList
+	Yesterday  int    // runs of the day before that are still under way
+	Before     string // the day before
+
+	Changed      []*booking.RunChange // of a page: runs that are not over
+	ChangedPages pager
+
 	Tickets  []standing
 	Total    int
 	Bookings int
 
-	Attention []concern
-	More      int                  // concerns that are not among them
-	Changed   []*booking.RunChange // runs that are not over
-
-	MoreChanged int // runs that are not among them
-
 	Draining  bool // it stops
-	Waiting   int  // messages to passengers
-	Parked    int  // those of them that wait for an operator
 	Companies int
 	Trips     int
 	Partners  int
@@ -48,125 +48,170 @@ type overview struct {
 	AllSigned uint64 // the last line that every witness vouches for; 0 is none
 }
 
-// standing is how many tickets stand in one way.
+// standing is how many tickets have a state.
 type standing struct {
-	Status, Payment string
-	Count           int
+	Chip  chip
+	Link  string // to these tickets
+	Count int
 }
 
-// concernsShown is how many concerns are listed: who has more begins with these.
-const concernsShown = 20
+// concernsShown is how many concerns, and how many changed runs, a page lists: the day's runs are to be seen
+// below them.
+const concernsShown = 8
 
-// concern is something that somebody should look at.
-type concern struct {
-	Text, Link string
+// glance is what Today is made of, read at one instant.
+type glance struct {
+	frozen   booking.Frozen
+	now      time.Time
+	tt       *schedule.Timetable
+	changes  []*booking.RunChange
+	messages messageCounts
 }
 
-// getOverview answers GET /.
+// getOverview answers GET /: Today.
 func (s *Desk) getOverview(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	x := new(overview)
-	var frozen booking.Frozen
-	var now time.Time
-	var changes []*booking.RunChange
-	err := s.Store.View(func(st ledger.State, at time.Time) {
-		now = at
-		frozen = st.Bookings.Freeze()
-		frozen.Step = s.Store.Pace().Step
-		x.Waiting, x.Parked = st.Outbox.Count()
-		changes = st.Bookings.AllChanges()
+	g := new(glance)
+	err := s.Store.View(func(st ledger.State, now time.Time) {
+		g.now = now
+		g.tt = st.Timetable()
+		g.frozen = st.Bookings.Freeze()
+		g.frozen.Step = s.Store.Pace().Step
+		g.changes = st.Bookings.AllChanges()
+		g.messages = s.countMessages(st)
 		x.Partners = len(st.Partners.All())
 		x.Users = len(st.Accounts.Users())
 	})
 	if err != nil {
 		return err
 	}
-	x.count(frozen, now)
 	x.Draining = s.Draining.Err() != nil
-	tt := s.Timetable.Load()
-	x.Companies = len(tt.Companies)
-	x.Trips = len(tt.Trips)
-	x.change(changes, now)
-	x.attend(frozen, tt, now)
+	x.Companies = len(g.tt.Companies)
+	x.Trips = len(g.tt.Trips)
+	x.count(g)
+	if x.Today, err = s.listRuns(r, carrier.Query{Today: true, Ahead: true}); err != nil {
+		return err
+	}
+	if err := s.addYesterday(x); err != nil {
+		return err
+	}
+	if err := x.fill(r, g); err != nil {
+		return err
+	}
 	if err := s.evidence(x); err != nil {
 		return err
 	}
 	return s.show(w, r, by, "overview", &page{
-		Title: "Overview",
+		Title: "Today",
 		Here:  "/",
 		Body:  x,
 	})
 }
 
-// count counts the tickets by how they stand. It needs no lock.
-func (x *overview) count(frozen booking.Frozen, now time.Time) {
-	counts := map[standing]int{}
-	for b := range frozen.All() {
+// addYesterday counts the runs that left on the day before and have not arrived.
+func (s *Desk) addYesterday(x *overview) error {
+	before, err := s.carrier.Day(carrier.Query{On: x.Today.On - 1, Ahead: true, PerPage: 1})
+	if err != nil {
+		return err
+	}
+	x.Yesterday = before.Total
+	x.Before = before.On.String()
+	return nil
+}
+
+// fill adds the pages of concerns and of changed runs that a request asks for.
+func (x *overview) fill(r *http.Request, g *glance) error {
+	page, err := pageAsked(r, "needs")
+	if err != nil {
+		return err
+	}
+	concerns := g.concerns()
+	x.NeedsPages = newPager(r, "needs", "needs", "concerns", page, len(concerns), concernsShown)
+	x.Needs = pageOf(concerns, x.NeedsPages)
+	if page, err = pageAsked(r, "changed"); err != nil {
+		return err
+	}
+	changed := g.changed()
+	x.ChangedPages = newPager(r, "changed", "changed", "changed runs", page, len(changed), concernsShown)
+	x.Changed = pageOf(changed, x.ChangedPages)
+	return nil
+}
+
+// count counts the tickets by state. It needs no lock.
+func (x *overview) count(g *glance) {
+	counts := map[string]int{}
+	for b := range g.frozen.All() {
 		x.Bookings++
 		for i := range b.Tickets {
-			status, payment := b.Tickets[i].Status(now)
-			counts[standing{status, payment, 0}]++
+			counts[stateOf(&b.Tickets[i], g.now)]++
 		}
 	}
-	for row, n := range counts {
-		row.Count = n
-		x.Total += n
-		x.Tickets = append(x.Tickets, row)
-	}
-	slices.SortFunc(x.Tickets, func(a, b standing) int {
-		return cmp.Or(strings.Compare(a.Status, b.Status), strings.Compare(a.Payment, b.Payment))
-	})
-}
-
-// change lists the runs that were changed and are of today or later.
-func (x *overview) change(changes []*booking.RunChange, now time.Time) {
-	yesterday := schedule.DayOf(now) - 1 // somewhere it may still be that day
-	for _, c := range changes {
-		if c.Change == (schedule.Change{}) || c.Run.Day < yesterday {
+	for _, state := range states {
+		if counts[state] == 0 {
 			continue
 		}
-		if len(x.Changed) == concernsShown {
-			x.MoreChanged++
-			continue
-		}
-		x.Changed = append(x.Changed, c)
+		x.Total += counts[state]
+		x.Tickets = append(x.Tickets, standing{
+			Chip:  newChip(state, ""),
+			Link:  "/search?state=" + state,
+			Count: counts[state],
+		})
 	}
 }
 
-// attend lists what somebody should look at.
-func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now time.Time) {
-	add := func(link, text string) {
-		if len(x.Attention) < concernsShown {
-			x.Attention = append(x.Attention, concern{text, link})
-		} else {
-			x.More++
+// changed returns the runs that were changed and are of today or later.
+func (g *glance) changed() (list []*booking.RunChange) {
+	yesterday := schedule.DayOf(g.now) - 1 // somewhere it may still be that day
+	for _, c := range g.changes {
+		if c.Change != (schedule.Change{}) && c.Run.Day >= yesterday {
+			list = append(list, c)
 		}
 	}
-	if len(tt.Trips) == 0 {
-		add("", "There is no timetable. Import one: waybill import -data DIR FEED")
+	return list
+}
+
+// concern is something that needs somebody.
+type concern struct {
+	Text string
+	Link string // to where something is done about it; "" is not at the desk
+}
+
+// concerns returns what needs somebody, the most urgent first: what passengers were not told, what was sold
+// and cannot be kept, and what differs from what tickets say.
+func (g *glance) concerns() (list []concern) {
+	list = g.messages.concerns()
+	if n := len(g.frozen.Asks); n > 0 {
+		list = append(list, concern{
+			"A provider was asked about " + words.Counted(n, "ticket") + " and has not answered.",
+			"/search?state=" + stateAsked,
+		})
 	}
-	if x.Parked > 0 {
-		add("/messages", words.Counted(x.Parked, "message")+" could not be sent, and wait for you.")
-	}
-	if x.Waiting > 0 {
-		add("/messages", words.Counted(x.Waiting, "message")+words.Are(x.Waiting)+"still to be sent.")
-	}
-	if n := len(frozen.Asks); n > 0 {
-		add("", "The provider has yet to answer about "+words.Counted(n, "ticket")+".")
-	}
-	surplus := frozen.Surplus(tt, now)
+	surplus := g.frozen.Surplus(g.tt, g.now)
 	for _, x := range surplus.Oversold {
-		add(runPath(x.Run.Trip, x.Run.Day.String()), x.String())
+		list = append(list, concernOf(x.Run, x.String()))
 	}
 	for _, x := range surplus.Shared {
-		add(runPath(x.Run.Trip, x.Run.Day.String()), x.String())
+		list = append(list, concernOf(x.Run, x.String()))
 	}
-	for _, run := range carrier.FindDiffering(frozen, tt, now) {
-		add(runPath(run.Run.Trip, run.Run.Day.String()), run.String())
+	for _, run := range carrier.FindDiffering(g.frozen, g.tt, g.now) {
+		list = append(list, concernOf(run.Run, run.String()))
 	}
-	for _, run := range frozen.Withdrawn(tt, now) {
-		add(runPath(run.Run.Trip, run.Run.Day.String()), fmt.Sprintf("%s is not in the timetable any more; "+
-			"tickets that are good for it: %d", run.Run, run.Tickets))
+	for _, run := range g.frozen.Withdrawn(g.tt, g.now) {
+		list = append(list, concernOf(run.Run, fmt.Sprintf("%s is not in the timetable any more; "+
+			"tickets that are good for it: %d", run.Run, run.Tickets)))
 	}
+	if len(g.tt.Trips) == 0 {
+		list = append(list, concern{
+			"There is no timetable. Import one: waybill import -data DIR FEED",
+			"",
+		})
+	}
+	return list
+}
+
+// concernOf returns a concern about a run, in words that begin with the run.
+func concernOf(run ids.RunName, text string) concern {
+	return concern{strings.ToUpper(text[:1]) + text[1:], runPath(run.Trip, run.Day.String())}
 }
 
 // evidence finds out up to where the journal is vouched for.

@@ -245,7 +245,7 @@ func TestARunThatIsNotSoldSaysSo(t *testing.T) {
 		trip+",",
 		"kl-0531,",
 	)
-	o.see("/runs?date="+date+"&q="+trip, "not in the timetable", `<td class="number">0</td>`)
+	o.see("/runs?date="+date+"&q="+trip, "not in the timetable", `class="number">0</td>`)
 	o.see(run, "Not in the timetable any more:")
 	o.see("/", "is not in the timetable any more")
 	o.ask("POST", "/test/clock", `{"advance":"240h"}`, nil)
@@ -291,9 +291,9 @@ func TestMessagesAreShownAsPassengersReadThem(t *testing.T) {
 	o.post("/test/faults", "rules="+url.QueryEscape(
 		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`), "The rules are in force.")
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
-	o.see("/messages", "parked", "your ticket is paid", "Try it again", "p@example.com")
+	o.see("/messages", "<strong>refused</strong>", "your ticket is paid", "Try it again", "p@example.com")
 	o.post("/act/outbox-retry", "message=all&desk-back=/messages", "<strong>Done.</strong>",
-		"Nothing waits.", "1 e-mail became a file")
+		"Nothing waits.", "1 e-mail is a file in the folder outbox", "<dd>1; no e-mail leaves this machine")
 	letters := o.see("/messages", "E-mails that became files", b.Tickets[0].ID)
 	link := regexp.MustCompile(`href="(/letter[^"]+)"`).FindStringSubmatch(letters)
 	if link == nil {

@@ -1,8 +1,8 @@
 package desk
 
 import (
+	"net/http"
 	"net/url"
-	"strconv"
 
 	"waybill/booking"
 	"waybill/booking/ids"
@@ -13,9 +13,7 @@ import (
 
 // riderList is a page of the tickets for a run.
 type riderList struct {
-	Number int // of the page, as it was asked for, from 1; 0 is the first
-	Pages  int
-	Total  int // tickets, on all pages
+	pager
 	Riders []riderShown
 
 	tickets []*booking.Ticket // those of Riders
@@ -45,14 +43,13 @@ type riderMessage struct {
 }
 
 // newRiderList returns the page of the list that was asked for.
-func (s *Desk) newRiderList(seats *carrier.Seats, query url.Values) (x riderList, err error) {
-	x.Total = len(seats.Riders)
-	x.Pages = max(1, (x.Total+ridersShown-1)/ridersShown)
-	if x.Number, err = readNumber(query, ticketsField, x.Pages); err != nil {
+func (s *Desk) newRiderList(r *http.Request, seats *carrier.Seats) (x riderList, err error) {
+	number, err := pageAsked(r, ticketsField)
+	if err != nil {
 		return x, err
 	}
-	first := (max(1, x.Number) - 1) * ridersShown
-	riders := seats.Riders[first:min(first+ridersShown, x.Total)]
+	x.pager = newPager(r, ticketsField, "tickets", "tickets", number, len(seats.Riders), ridersShown)
+	riders := pageOf(seats.Riders, x.pager)
 	// What was sent is looked for among all that was ever sent, which takes no lock.
 	wanted := map[ids.ID]bool{}
 	for i := range riders {
@@ -101,8 +98,8 @@ var aboutWords = map[booking.Action]string{
 	booking.MoveRun:   "run moved",
 }
 
-// about says why a message was written, and whether it is an e-mail or a text.
-func about(action booking.Action, text bool) string {
+// subjectOf says why a message was written, and whether it is an e-mail or a text.
+func subjectOf(action booking.Action, text bool) string {
 	if text {
 		return aboutWords[action] + ", text"
 	}
@@ -116,7 +113,7 @@ func (s *Desk) messagesOf(r *carrier.Rider, told []ledger.Told) (list []riderMes
 	}
 	for _, m := range r.Waiting {
 		shown := riderMessage{
-			About:  about(m.Action, m.Lane() == ledger.ToMessenger),
+			About:  subjectOf(m.Action, m.Lane() == ledger.ToMessenger),
 			State:  "waiting",
 			Reason: s.outbox.Why(m),
 		}
@@ -131,7 +128,7 @@ func (s *Desk) messagesOf(r *carrier.Rider, told []ledger.Told) (list []riderMes
 
 // leftMessage returns a message that has left.
 func (s *Desk) leftMessage(m *ledger.Told) riderMessage {
-	x := riderMessage{About: about(m.Action, m.Text), State: "sent"}
+	x := riderMessage{About: subjectOf(m.Action, m.Text), State: "sent"}
 	switch m.As {
 	case ledger.SentAsFile:
 		x.State = "file"
@@ -144,26 +141,4 @@ func (s *Desk) leftMessage(m *ledger.Told) riderMessage {
 		x.Reason = "it was no longer true when it could have been sent"
 	}
 	return x
-}
-
-// listLink is a way to a page of the list.
-type listLink struct {
-	Number int
-	Path   string
-	Here   bool
-}
-
-// ListLinks returns the ways to the pages of the list; none where there is one page.
-func (x *runPage) ListLinks() (list []listLink) {
-	if x.List.Pages == 1 {
-		return nil
-	}
-	for n := range x.List.Pages {
-		list = append(list, listLink{
-			Number: n + 1,
-			Path:   x.path(ticketsField, strconv.Itoa(n+1), "tickets"),
-			Here:   n+1 == max(1, x.List.Number),
-		})
-	}
-	return list
 }

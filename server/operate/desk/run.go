@@ -19,21 +19,6 @@ func readRun(query url.Values) (ids.RunName, error) {
 	return ids.RunName{Trip: query.Get("trip"), Day: day}, err
 }
 
-// path returns the path of the page with one field changed, to a place on it.
-func (x *runPage) path(name, value, anchor string) string {
-	query := url.Values{
-		"trip": {x.Name.Trip},
-		"date": {x.Name.Day.String()},
-	}
-	for field, n := range map[string]int{stopField: x.Stop, ticketsField: x.List.Number} {
-		if n != 0 {
-			query.Set(field, strconv.Itoa(n))
-		}
-	}
-	query.Set(name, value)
-	return "/run?" + query.Encode() + "#" + anchor
-}
-
 // Fields of the address of a run's page.
 const (
 	stopField    = "stop"    // after which stop the bus is drawn, from 1; without it where it is fullest
@@ -75,10 +60,10 @@ func (s *Desk) getRun(w http.ResponseWriter, r *http.Request, by ledger.By) erro
 	if x.Stop, err = readNumber(query, stopField, len(seats.Stops)-1); err != nil {
 		return err
 	}
-	if x.List, err = s.newRiderList(seats, query); err != nil {
+	if x.List, err = s.newRiderList(r, seats); err != nil {
 		return err
 	}
-	x.addStops()
+	x.addStops(query)
 	shown := x.List.people()
 	if !seats.Canceled {
 		x.Bus = newBus(seats, x.at(), shown)
@@ -114,11 +99,13 @@ func (x *runPage) at() int {
 }
 
 // addStops adds the stops, each with the way to the picture of the seats after it.
-func (x *runPage) addStops() {
+func (x *runPage) addStops(query url.Values) {
+	query.Del(noticeField)
 	for i, stop := range x.Seats.Stops {
 		shown := stopShown{StopShown: stop}
 		if !stop.Last && !x.Canceled {
-			shown.Link = x.path(stopField, strconv.Itoa(i+1), "seats")
+			query.Set(stopField, strconv.Itoa(i+1))
+			shown.Link = "/run?" + query.Encode() + "#seats"
 			shown.Here = i == x.at()
 		}
 		x.Stops = append(x.Stops, shown)

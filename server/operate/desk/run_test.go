@@ -333,7 +333,7 @@ func TestTicketsOfARunAreInPages(t *testing.T) {
 		!strings.Contains(list[0], `"people":16,`) {
 		t.Errorf("the second page has 15 in its list, and one in the bus: %q", list)
 	}
-	for _, bad := range []string{"tickets=0", "tickets=3", "tickets=x", "stop=0", "stop=4", "stop=-1"} {
+	for _, bad := range []string{"tickets=0", "tickets=x", "stop=0", "stop=4", "stop=-1"} {
 		if status, _ := o.get("/run?" + runForm + "&" + bad); status != http.StatusBadRequest {
 			t.Errorf("%s: %d", bad, status)
 		}

@@ -10,20 +10,20 @@ import (
 	"testing"
 )
 
-// Decision desk.pages: the overview says how tickets stand, what somebody should look at, and what is signed.
-func TestTheOverviewSaysWhatThereIs(t *testing.T) {
+// Decision desk.pages: Today says how tickets stand, which runs were changed, and what is signed.
+func TestTodaySaysWhatThereIs(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	o.see("/", "Nothing was sold yet.", "Nothing waits for you.", "by a test clock that stands still",
+	o.see("/", "Nothing was sold yet.", "No e-mail leaves this machine", "by a test clock that stands still",
 		"4 companies, 72 trips", "none are asked")
 	b := o.book("Ukrainka", "Franko").Data.Booking
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
 	o.post("/act/run-move", "trip="+trip+"&date="+date+"&minutes=30&reason=snow")
-	o.see("/", "2 tickets of 1 booking", "<td>Confirmed</td><td>Paid</td>", "Processing", "moved by +30 min",
-		"snow", "Newest line")
+	o.see("/", "2 tickets of 1 booking", `<span class="chip paid">paid</span>`, `"/search?state=held"`,
+		`<span class="chip news">moved by +30 min</span> snow`, "Newest line")
 	o.ask("POST", "/test/clock", `{"advance":"21m"}`, nil)
-	o.see("/", "Uncompleted")
+	o.see("/", `<span class="chip lapsed">lapsed</span>`)
 }
 
 // Decision desk.pages: a dispatcher finds a day's runs, and of a run who has which seat from where to where,
@@ -36,11 +36,12 @@ func TestADispatcherSeesWhoHasWhichSeat(t *testing.T) {
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
 	o.ask("POST", "/test/clock", `{"advance":"5m"}`, nil)
-	list := o.see("/runs?date="+date+"&q=lviv", trip, "Kyiv – Lviv", "2026-11-24", "2026-11-26")
+	_, list, _ := strings.Cut(
+		o.see("/runs?date="+date+"&q=lviv", trip, "Kyiv – Lviv", "2026-11-24", "2026-11-26"), "<table")
 	if strings.Contains(list, "pn-") || strings.Contains(list, "Kharkiv") {
 		t.Errorf("runs are listed that were not asked for:\n%s", list)
 	}
-	o.see("/runs?date="+date+"&q=nowhere", "There is no such run on this day.")
+	o.see("/runs?date="+date+"&q=nowhere", "There is no such run on this day, by Europe/Kyiv time.")
 	o.see(
 		run,
 		`class="paid"`,

@@ -1,24 +1,35 @@
 package desk
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/schedule"
-	"waybill/schedule/fold"
+	"waybill/server/frame/web"
 	"waybill/server/ledger"
+	"waybill/server/reach/ticket"
 )
 
 // found is what a search has found.
 type found struct {
 	Query   string
+	State   string        // tickets in this state are looked for; "" is any
+	Chip    chip          // of the state
 	Tickets []foundTicket // the newest first
 	People  int           // whose data they show: who was forgotten is none
-	More    bool          // there are others
+	Page    int           // of the tickets, from 1
+	Older   string        // the path of the next page; "" is none
+	Run     string        // the path of the next run of the trip that the query names; "" is none
+	Trip    string        // its id
+	Wrong   string        // why nothing could be looked for; "" where something was
 }
 
 // foundTicket is a ticket in a list.
@@ -30,14 +41,28 @@ type foundTicket struct {
 	Link      string
 }
 
-// foundShown is how many tickets a search shows at most.
+// foundShown is how many tickets a page shows.
 const foundShown = 100
 
-// getSearch answers GET /search?q=…: by the id of a booking or a ticket it leads there, by a day to its runs;
-// anything else is looked for among passengers.
+// getSearch answers GET /search?q=…&state=…: by the id of a booking or a ticket, or by a ticket's code, it
+// leads there, by a day to its runs, by a trip to its next run; anything else is looked for among passengers.
+// A state has only tickets in it found.
 func (s *Desk) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By) error {
-	x := &found{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
-	to, err := s.place(x.Query)
+	x := &found{
+		Query: strings.TrimSpace(r.URL.Query().Get("q")),
+		State: r.URL.Query().Get("state"),
+	}
+	if x.State != "" {
+		if !slices.Contains(states, x.State) {
+			return web.Invalid(web.Problem("state", "must be one of "+strings.Join(states, ", ")))
+		}
+		x.Chip = newChip(x.State, "")
+	}
+	var err error
+	if x.Page, err = pageAsked(r, "page"); err != nil {
+		return err
+	}
+	to, err := s.search(x)
 	if err != nil {
 		return err
 	}
@@ -45,11 +70,6 @@ func (s *Desk) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By) e
 		w.Header().Set("Location", to)
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
-	}
-	if x.Query != "" {
-		if err := s.findPassengers(x); err != nil {
-			return err
-		}
 	}
 	return s.show(w, r, by, "search", &page{
 		Title: "Search",
@@ -59,7 +79,31 @@ func (s *Desk) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By) e
 	})
 }
 
-// place returns the path of what a query names; "" where it names nothing.
+// search looks for what a query names. It returns the path of the one thing that it names; "" where it names
+// none, or several.
+func (s *Desk) search(x *found) (to string, err error) {
+	if code, isCode := codeIn(x.Query); isCode {
+		return s.placeOfCode(x, code)
+	}
+	if to, err = s.place(x.Query); err != nil || to != "" {
+		return to, err
+	}
+	if err := s.findPassengers(x); err != nil {
+		return "", err
+	}
+	next, known, err := s.carrier.Next(x.Query)
+	if err != nil || !known {
+		return "", err
+	}
+	x.Run = runPath(next.Trip, next.Day.String())
+	x.Trip = next.Trip
+	if len(x.Tickets) > 0 || x.State != "" { // the id may be a part of a name or of a phone
+		return "", nil
+	}
+	return x.Run, nil
+}
+
+// place returns the path of what a query names by a day or an id; "" where it names nothing.
 func (s *Desk) place(query string) (to string, err error) {
 	if day, err := schedule.ParseDay(query); err == nil {
 		return "/runs?date=" + day.String(), nil
@@ -79,9 +123,41 @@ func (s *Desk) place(query string) (to string, err error) {
 	return to, err
 }
 
+// qrPrefix is what some readers of QR codes put before a text.
+const qrPrefix = "QR-Code:"
+
+// codeIn returns the code of a ticket in a query. Blanks and ends of lines, which come with copying, are left
+// out.
+func codeIn(query string) (code string, isCode bool) {
+	code = strings.Join(strings.Fields(query), "")
+	if n := len(qrPrefix); len(code) > n && strings.EqualFold(code[:n], qrPrefix) {
+		code = code[n:]
+	}
+	return code, strings.HasPrefix(code, ticket.Prefix)
+}
+
+// placeOfCode returns the path of the ticket that a code is of; "" where the code is not good, or the
+// directory has no such ticket.
+func (s *Desk) placeOfCode(x *found, text string) (string, error) {
+	code, err := ticket.Check(s.TicketKey.Public().(ed25519.PublicKey), text)
+	if err != nil {
+		x.Wrong = "The code is not good: " + err.Error() + "."
+		return "", nil
+	}
+	return s.place(code.Ticket.String())
+}
+
 // findPassengers looks for a name, an e-mail address, a phone, or a part of one. No lock is
 // held meanwhile.
 func (s *Desk) findPassengers(x *found) error {
+	wanted := newWanted(x.Query)
+	if wanted.isTooShort() {
+		x.Wrong = "Of a phone at least four digits are needed."
+		return nil
+	}
+	if wanted.isEmpty() && x.State == "" {
+		return nil
+	}
 	var frozen booking.Frozen
 	var now time.Time
 	err := s.Store.View(func(st ledger.State, at time.Time) {
@@ -92,16 +168,19 @@ func (s *Desk) findPassengers(x *found) error {
 	if err != nil {
 		return err
 	}
-	// Somebody on the phone says a name in any order, and half of it.
-	wanted := strings.Fields(fold.Text(x.Query))
+	skip := (x.Page - 1) * foundShown
 	for b := range frozen.Newest() {
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
-			if !isPassenger(t, wanted) {
+			if !x.isState(t, frozen, now) || !wanted.is(t) {
+				continue
+			}
+			if skip > 0 {
+				skip--
 				continue
 			}
 			if len(x.Tickets) == foundShown {
-				x.More = true
+				x.Older = x.pathOf(x.Page + 1)
 				return nil
 			}
 			x.Tickets = append(x.Tickets, newFound(b, t, now))
@@ -113,16 +192,31 @@ func (s *Desk) findPassengers(x *found) error {
 	return nil
 }
 
-// isPassenger reports whether each of some words is a part of what is known of a passenger.
-func isPassenger(t *booking.Ticket, wanted []string) bool {
-	first, last, email, phones := t.Passenger.Fields()
-	known := fold.Text(first + "\n" + last + "\n" + email + "\n" + strings.Join(phones, "\n"))
-	for _, word := range wanted {
-		if !strings.Contains(known, word) {
-			return false
-		}
+// pathOf returns the path of a page of what is found.
+func (x *found) pathOf(page int) string {
+	query := url.Values{"q": {x.Query}, "page": {strconv.Itoa(page)}}
+	if x.State != "" {
+		query.Set("state", x.State)
 	}
-	return true
+	return "/search?" + query.Encode()
+}
+
+// Newer returns the path of the page before; "" is none.
+func (x *found) Newer() string {
+	if x.Page == 1 {
+		return ""
+	}
+	return x.pathOf(x.Page - 1)
+}
+
+// isState reports whether a ticket is in the state that is looked for. A provider may also be asked about one
+// that is booked.
+func (x *found) isState(t *booking.Ticket, frozen booking.Frozen, now time.Time) bool {
+	if x.State == stateAsked {
+		_, asked := frozen.Asks[t.ID]
+		return asked
+	}
+	return x.State == "" || stateOf(t, now) == x.State
 }
 
 // newFound returns a ticket as a list has it.

@@ -24,9 +24,9 @@ type File struct {
 // ErrNoFile is returned for a name that no e-mail has.
 var ErrNoFile = errors.New("outbox: there is no such e-mail")
 
-// Files returns the newest e-mails that became files and have a text in their names, such as a ticket's id.
-// It returns at most so many, and how many more there are.
-func (s *Relay) Files(text string, most int) (list []File, more int, err error) {
+// Files returns e-mails that became files and have a text in their names, such as a ticket's id, the newest
+// first. It leaves out so many of them and returns at most so many others, and how many there are in all.
+func (s *Relay) Files(text string, skip, most int) (list []File, all int, err error) {
 	names, err := s.fileNames()
 	if err != nil {
 		return nil, 0, err
@@ -37,8 +37,9 @@ func (s *Relay) Files(text string, most int) (list []File, more int, err error) 
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(lineOf(b), lineOf(a)), strings.Compare(a, b))
 	})
-	more = max(0, len(names)-most)
-	for _, name := range names[:len(names)-more] {
+	first := min(skip, len(names))
+	last := min(first+most, len(names))
+	for _, name := range names[first:last] {
 		f, err := s.readFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it was removed meanwhile, as too old
@@ -48,7 +49,7 @@ func (s *Relay) Files(text string, most int) (list []File, more int, err error) 
 		}
 		list = append(list, f)
 	}
-	return list, more, nil
+	return list, len(names), nil
 }
 
 // File returns an e-mail that became a file. The error is ErrNoFile if none has the name; a name is never

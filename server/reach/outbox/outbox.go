@@ -25,6 +25,11 @@ type Relay struct {
 	tidying   web.Loop // of old letters
 }
 
+// HasMailServer reports whether e-mails are sent; otherwise they become files.
+func (s *Relay) HasMailServer() bool {
+	return s.mailer != nil
+}
+
 // New returns the room.
 func New(core *web.Core) *Relay {
 	return &Relay{

@@ -1,0 +1,299 @@
+package carrier
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/booking"
+	"waybill/booking/ids"
+	"waybill/schedule"
+	"waybill/server/ledger"
+)
+
+// Which runs leave on a day, and by which clock (decision runs.clock).
+//
+// A list of runs has one clock: that of the first stops, and where these have several, that of the carrier
+// with most of the runs. A run stands on the day on which it leaves by this clock, which may be another than
+// its service day: one of 2026-11-19 that leaves at 25:30 stands on the 20th, and so does one of the 19th at
+// 23:50 that was moved by 40 minutes. So the runs of some days around are looked at first.
+
+// candidate is a run that may be in a list.
+type candidate struct {
+	name    ids.RunName
+	leaves  time.Time
+	arrives time.Time
+	zone    *time.Location // of its first stop
+	company *schedule.Company
+}
+
+// candidates are runs that leave around a day.
+type candidates struct {
+	now  time.Time
+	tt   *schedule.Timetable
+	runs []candidate
+}
+
+// around is how many days before and after a day are looked at: clocks differ by up to 26 hours.
+const around = 2
+
+// candidates returns the runs that leave around the day of a query, and that it asks for by names.
+func (s *Dispatcher) candidates(q Query) (*candidates, error) {
+	var sold []*booking.Run
+	c := new(candidates)
+	err := s.Store.View(func(st ledger.State, now time.Time) {
+		c.now = now
+		c.tt = st.Timetable()
+		sold = st.Bookings.Freeze().Runs
+	})
+	if err != nil {
+		return nil, err
+	}
+	on := q.On
+	if q.Today {
+		on = schedule.DayOf(c.now.UTC())
+	}
+	first := (on - around).Date()
+	end := (on + around + 1).Date()
+	wanted := newFilter(c.tt, q)
+	c.addScheduled(first, end, wanted)
+	// A run may have been moved since it was sold, from 12 hours later to 12 hours earlier.
+	near := c.withdrawn(sold, first.AddDate(0, 0, -1), end.AddDate(0, 0, 1))
+	withdrawn, err := s.present(near)
+	for name, run := range withdrawn {
+		if leaves := run.Dep(0); leaves.Before(first) || !leaves.Before(end) || !wanted.has(run.Form) {
+			continue
+		}
+		c.add(name, run.Form, run.Start)
+	}
+	return c, err
+}
+
+// addScheduled adds the runs of the timetable that leave between two instants.
+func (c *candidates) addScheduled(first, end time.Time, wanted *filter) {
+	for i := range c.tt.Trips {
+		trip := int32(i)
+		form := (*schedule.Form)(nil)
+		for _, day := range c.daysOf(trip, first, end) {
+			if form == nil {
+				form = c.tt.Form(trip)
+				if !wanted.has(form) {
+					break
+				}
+			}
+			start := c.tt.Start(&schedule.Leg{Trip: trip, Day: day})
+			c.add(ids.RunName{Trip: form.Trip, Day: day}, form, start)
+		}
+	}
+}
+
+// daysOf returns the service days of a trip's runs that leave between two instants.
+func (c *candidates) daysOf(trip int32, first, end time.Time) (days []schedule.Day) {
+	x := &c.tt.Trips[trip]
+	departure := c.tt.Times[x.Times][1] + x.Shift
+	later := schedule.Day(departure / (24 * 3600))
+	// A run may be moved by 12 hours, and a zone be 14 hours from UTC.
+	for day := schedule.DayOf(first) - later - 3; day <= schedule.DayOf(end)+2; day++ {
+		if !c.tt.Scheduled(trip, day) {
+			continue
+		}
+		start := c.tt.Start(&schedule.Leg{Trip: trip, Day: day})
+		leaves := time.Unix(start+int64(departure), 0)
+		if !leaves.Before(first) && leaves.Before(end) {
+			days = append(days, day)
+		}
+	}
+	return days
+}
+
+// add adds a run.
+func (c *candidates) add(name ids.RunName, form *schedule.Form, start int64) {
+	stops := form.Stops
+	c.runs = append(c.runs, candidate{
+		name:    name,
+		leaves:  time.Unix(start+int64(stops[0].Dep), 0),
+		arrives: time.Unix(start+int64(stops[len(stops)-1].Arr), 0),
+		zone:    zoneOf(c.tt, &stops[0].City),
+		company: &form.Company,
+	})
+}
+
+// withdrawn returns the names of runs that were sold to leave between two instants, and that the timetable no
+// longer has.
+func (c *candidates) withdrawn(sold []*booking.Run, first, end time.Time) (names []ids.RunName) {
+	for _, run := range sold {
+		leaves := run.Dep(0)
+		if leaves.Before(first) || !leaves.Before(end) || c.isScheduled(run) {
+			continue
+		}
+		names = append(names, ids.RunName{Trip: run.Form.Trip, Day: run.Day})
+	}
+	return names
+}
+
+// isScheduled reports whether the timetable has a run that was sold.
+func (c *candidates) isScheduled(run *booking.Run) bool {
+	trip, known := c.tt.TripByID(run.Form.Trip)
+	return known && c.tt.Scheduled(trip, run.Day)
+}
+
+// present returns runs as they are now.
+func (s *Dispatcher) present(names []ids.RunName) (map[ids.RunName]*booking.Run, error) {
+	runs := map[ids.RunName]*booking.Run{}
+	for some := range slices.Chunk(names, presentAtATime) {
+		err := s.Store.View(func(st ledger.State, _ time.Time) {
+			for _, name := range some {
+				if run := st.Bookings.Present(st.Timetable(), name); run != nil {
+					runs[name] = run
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return runs, nil
+}
+
+// presentAtATime is how many runs are looked up under the lock at a time.
+const presentAtATime = 50
+
+// clock returns the clock of the list of a query (decision runs.clock).
+func (c *candidates) clock(q Query) *time.Location {
+	mixed := false
+	zone := (*time.Location)(nil)
+	counts := map[string]int{} // of the runs of each carrier, by its id
+	most := (*schedule.Company)(nil)
+	for i := range c.runs {
+		run := &c.runs[i]
+		on := q.On
+		if q.Today {
+			on = schedule.DayOf(c.now.In(run.zone))
+		}
+		if schedule.DayOf(run.leaves.In(run.zone)) != on {
+			continue
+		}
+		mixed = mixed || zone != nil && zone.String() != run.zone.String()
+		zone = run.zone
+		counts[run.company.ID]++
+		if most == nil || isMore(counts, run.company, most) {
+			most = run.company
+		}
+	}
+	switch {
+	case mixed:
+		return loadZone(most.Zone)
+	case zone != nil:
+		return zone
+	}
+	return usualClock(c.tt)
+}
+
+// isMore reports whether a carrier has more runs than another, or as many and a name before the other's.
+func isMore(counts map[string]int, a, b *schedule.Company) bool {
+	n := counts[a.ID] - counts[b.ID]
+	return n > 0 || n == 0 && strings.Compare(a.Name, b.Name) < 0
+}
+
+// usualClock returns the clock of a list without runs: that of the carrier with most trips.
+func usualClock(tt *schedule.Timetable) *time.Location {
+	counts := map[string]int{}
+	most := (*schedule.Company)(nil)
+	for i := range tt.Trips {
+		company := tt.Company(int32(i))
+		counts[company.ID]++
+		if most == nil || isMore(counts, company, most) {
+			most = company
+		}
+	}
+	if most == nil {
+		return time.UTC
+	}
+	return loadZone(most.Zone)
+}
+
+// zoneOf returns the zone of a city, which the timetable may not have any more.
+func zoneOf(tt *schedule.Timetable, city *schedule.City) *time.Location {
+	if i, known := tt.CityByID(city.ID); known {
+		return tt.CityZone(i)
+	}
+	return loadZone(city.Zone)
+}
+
+// loadZone returns a zone by its name, which was right when the feed was imported.
+func loadZone(name string) *time.Location {
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// compare compares runs by their places in a list: those that have left come last.
+func (c *candidates) compare(a, b candidate) int {
+	aLeft := !a.leaves.After(c.now)
+	bLeft := !b.leaves.After(c.now)
+	if aLeft != bLeft {
+		if aLeft {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(a.leaves.Compare(b.leaves), a.name.Compare(b.name))
+}
+
+// Next returns the next run of a trip by its id, whatever its case: the first that has not left, or else the
+// last. It is false where there is no such trip, or no run of it.
+func (s *Dispatcher) Next(id string) (next ids.RunName, ok bool, err error) {
+	var sold []*booking.Run
+	c := new(candidates)
+	err = s.Store.View(func(st ledger.State, now time.Time) {
+		c.now = now
+		c.tt = st.Timetable()
+		sold = st.Bookings.Freeze().Runs
+	})
+	if err != nil || id == "" {
+		return next, false, err
+	}
+	if trip, known := tripOf(c.tt, id); known {
+		form := c.tt.Form(trip)
+		first, end := c.tt.ServiceDays()
+		for day := first; day < end; day++ {
+			if c.tt.Scheduled(trip, day) {
+				start := c.tt.Start(&schedule.Leg{Trip: trip, Day: day})
+				c.add(ids.RunName{Trip: form.Trip, Day: day}, form, start)
+			}
+		}
+	}
+	var names []ids.RunName
+	for _, run := range sold {
+		if strings.EqualFold(run.Form.Trip, id) && !c.isScheduled(run) {
+			names = append(names, ids.RunName{Trip: run.Form.Trip, Day: run.Day})
+		}
+	}
+	withdrawn, err := s.present(names)
+	for name, run := range withdrawn {
+		c.add(name, run.Form, run.Start)
+	}
+	if len(c.runs) == 0 {
+		return next, false, err
+	}
+	slices.SortFunc(c.runs, c.compare)
+	run := c.runs[0]
+	if !run.leaves.After(c.now) {
+		run = c.runs[len(c.runs)-1]
+	}
+	return run.name, true, err
+}
+
+// tripOf returns a trip by its id. One that differs only by case is taken where there is no other.
+func tripOf(tt *schedule.Timetable, id string) (trip int32, known bool) {
+	if trip, known = tt.TripByID(id); known {
+		return trip, true
+	}
+	i := slices.IndexFunc(tt.Trips, func(x schedule.Trip) bool {
+		return strings.EqualFold(x.ID, id)
+	})
+	return int32(i), i >= 0
+}

@@ -1,0 +1,72 @@
+package desk_test
+
+import (
+	"fmt"
+	"html"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Decision messages.as: e-mails that became files are counted as such, also once they are gone;
+// what was refused, what waits and what was sent is counted apart. Nothing says that all is sent.
+func TestMessagesAreCountedAsWhatBecameOfThem(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	counted := func(refused, files int) []string {
+		return []string{
+			fmt.Sprintf("<dt>Refused for good</dt><dd>%d</dd>", refused),
+			"<dt>Waiting to be sent</dt><dd>0</dd>",
+			"<dt>Sent as e-mail</dt><dd>0</dd>",
+			fmt.Sprintf("<dt>Became files, and were sent to nobody</dt><dd>%d;", files),
+		}
+	}
+	o.see("/messages", counted(0, 0)...)
+	b := o.book("Ukrainka", "Franko").Data.Booking
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
+	page := o.see("/messages", counted(0, 1)...)
+	if strings.Contains(page, "All is sent") || strings.Contains(page, "all is sent") {
+		t.Error(page)
+	}
+	o.post("/test/faults", "rules="+url.QueryEscape(
+		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`))
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
+	o.see("/messages", counted(2, 1)...) // an e-mail and a text
+	of := o.see("/messages?q="+b.Tickets[0].ID, "Nothing waits.", "1 e-mail is a file")
+	if strings.Contains(of, "<strong>refused</strong>") {
+		t.Errorf("a message of another ticket is listed:\n%s", of)
+	}
+	o.see("/messages?q="+b.Tickets[1].ID, "<strong>refused</strong>", "There is no such file.")
+	o.post("/act/forget", "booking="+b.ID+"&reason=asked+for")
+	o.see("/messages", append(counted(0, 1), "There is no such file.")...)
+}
+
+// Decision desk.today: no e-mail that became a file is out of reach.
+func TestNoLetterIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	const many = 57
+	people := strings.Split(strings.Repeat("Franko ", many/3-1)+"Franko", " ")
+	for _, trip := range []string{"kl-0700", "kl-1000", "kl-1430"} {
+		b := o.bookOn(trip, people...).Data.Booking
+		o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
+	}
+	seen := map[string]bool{}
+	pages := 0
+	for path := "/messages"; path != ""; pages++ {
+		page := o.see(path, "57 e-mails are files")
+		for _, letter := range regexp.MustCompile(`href="(/letter[^"]+)"`).FindAllStringSubmatch(page, -1) {
+			seen[letter[1]] = true
+		}
+		path = ""
+		if next := regexp.MustCompile(`href="([^"]*)" rel="next"`).FindStringSubmatch(page); next != nil {
+			path = html.UnescapeString(next[1])
+		}
+	}
+	if len(seen) != many || pages != 2 {
+		t.Errorf("%d letters are seen on %d pages", len(seen), pages)
+	}
+}
