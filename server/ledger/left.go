@@ -104,6 +104,9 @@ func (o *Outbox) leave(now time.Time, id string, as SentAs) {
 	o.leftCounts[as]++
 	if m := o.messages[id]; m != nil {
 		o.rememberLeft(&Left{Message: *m, As: as, Gone: now})
+		if x, ok := newTold(m, as); ok {
+			o.remember(x)
+		}
 	}
 	o.remove(id)
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"container/heap"
 	"maps"
 	"slices"
@@ -70,6 +71,7 @@ type Outbox struct {
 
 	leftCounts map[SentAs]uint64
 	newestLeft []*Left
+	told       AllTold
 }
 
 // newOutbox returns an empty outbox.
@@ -90,6 +92,22 @@ func (o *Outbox) Find(id string) *Message {
 // All returns the messages, in no order.
 func (o *Outbox) All() []*Message {
 	return slices.Collect(maps.Values(o.messages))
+}
+
+// Of returns the messages of a ticket, by line and place.
+func (o *Outbox) Of(ticket ids.ID) (list []*Message) {
+	for id := range o.byTicket[ticket] {
+		list = append(list, o.messages[id])
+	}
+	slices.SortFunc(list, compareLines)
+	return list
+}
+
+// compareLines orders messages by their lines, and their places there.
+func compareLines(a, b *Message) int {
+	lineA, placeA := a.Line()
+	lineB, placeB := b.Line()
+	return cmp.Or(cmp.Compare(lineA, lineB), cmp.Compare(placeA, placeB))
 }
 
 // Count returns how many messages wait, and how many are parked.

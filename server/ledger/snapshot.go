@@ -21,13 +21,13 @@ import (
 )
 
 // A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, feed,
-// request with a key, message, count of messages that have left, newest of these, changed run, question to a
-// provider, form, run and booking, in the order they came into being, so that the same state is always the
-// same bytes. Later lines name earlier ones, runs by number. A booking is as the memory has it, packed, in
-// base64; its passengers stand beside it in plain text.
+// request with a key, message, count of messages that have left, newest of these, page of all of these,
+// changed run, question to a provider, form, run and booking, in the order they came into being, so that the
+// same state is always the same bytes. Later lines name earlier ones, runs by number. A booking is as the
+// memory has it, packed, in base64; its passengers stand beside it in plain text.
 
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
-const snapshotVersion = 7
+const snapshotVersion = 8
 
 // Freeze returns a function that writes the state as it is now.
 func (c *Codec) Freeze(s State) func(io.Writer) error {
@@ -43,6 +43,7 @@ func (c *Codec) Freeze(s State) func(io.Writer) error {
 		messages: s.Outbox.All(),
 		counts:   s.Outbox.frozenCounts(),
 		left:     s.Outbox.NewestLeft(),
+		told:     s.Outbox.Told(),
 		changes:  s.Bookings.AllChanges(),
 		sold:     s.Bookings.Freeze(),
 		asked:    maps.Clone(s.KeyedRequests.askedFor),
@@ -64,6 +65,7 @@ type frozen struct {
 	messages []*Message
 	counts   []*leftCount
 	left     []*Left
+	told     AllTold
 	changes  []*booking.RunChange
 	sold     booking.Frozen
 	asked    map[ids.ID]*Idempotency // by ticket
@@ -94,6 +96,11 @@ func (f *frozen) write(out io.Writer) error {
 	writeRows(f, "message", f.messages)
 	writeRows(f, "left", f.counts)
 	writeRows(f, "sent", f.left)
+	for _, page := range f.told {
+		f.writeLine(func(c *wire.Coder) {
+			writeTold(c, page)
+		})
+	}
 	writeRows(f, "change", f.changes)
 	writeRows(f, "ask", f.askRows())
 	f.writeRuns()
@@ -258,6 +265,8 @@ func (t *thawing) readLine(c *wire.Coder) {
 	case readRow(c, "message", s.Outbox.put):
 	case readRow(c, "left", s.Outbox.restoreCount):
 	case readRow(c, "sent", s.Outbox.rememberLeft):
+	case c.R.At("told"):
+		s.Outbox.readTold(c)
 	case c.R.At("feed"):
 		var f frozenFeed
 		f.code(c)

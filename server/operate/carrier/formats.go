@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"waybill/booking"
 	"waybill/report/table"
@@ -42,128 +41,6 @@ func (m *Manifest) WriteHTML(out io.Writer) error {
 	return page.Execute(out, m.sheet())
 }
 
-const (
-	dayAndTime = "2006-01-02 15:04"
-	timeOfDay  = "15:04"
-)
-
-// sheet is a manifest as it is printed: all texts are made. Instants are by the clocks at the stops, but for
-// the one at which it was read, which is of the directory's clock.
-type sheet struct {
-	Title, Carrier, Route, Bus, Leaves, Arrives, News string
-	Stops                                             []call
-	Passengers                                        []line
-	Seats                                             int
-	Read, Hash                                        string
-	Seq                                               uint64
-}
-
-// call is a stop of the run, and how full the bus is from there to the next.
-type call struct {
-	Place, Arrives, Leaves string
-	Boarding, Alighting    int
-	Taken, Free            string // "" of the last
-}
-
-// line is a passenger's ride. One who changes buses is on two lists, each with the ride of its run.
-type line struct {
-	Seat, Name, Phones, From, To, Status, Payment, Ticket, Booking string
-	First, Last                                                    string
-	// Boards is of the first who boards at a stop: where and when that is, and how many do.
-	Boards string
-}
-
-// erased stands for the name of a passenger who was forgotten.
-const erased = "(erased)"
-
-// sheet makes the texts: a name or a place is written the same in every form, and by the clock at the stop.
-func (m *Manifest) sheet() *sheet {
-	form := m.Run.Form
-	last := int16(len(form.Stops) - 1)
-	x := &sheet{
-		Title:   m.Name.String(),
-		Carrier: form.Company.Name,
-		Route:   form.Route.Name,
-		Bus: strings.TrimSpace(
-			form.Bus.Brand + " " + form.Bus.Model + " " + form.Bus.Registration,
-		),
-		Leaves:  m.Run.Local(m.Run.Dep(0), 0).Format(dayAndTime),
-		Arrives: m.Run.Local(m.Run.Arr(last), last).Format(dayAndTime),
-		News:    m.News(),
-		Seats:   int(form.Bus.Seats),
-		Read:    m.At.UTC().Format(time.RFC3339),
-		Seq:     m.Seq,
-		Hash:    m.Hash,
-	}
-	for at := range last + 1 {
-		c := call{Place: form.Stops[at].Title()}
-		if at > 0 {
-			c.Arrives = m.Run.Local(m.Run.Arr(at), at).Format(timeOfDay)
-		}
-		if at < last {
-			c.Leaves = m.Run.Local(m.Run.Dep(at), at).Format(timeOfDay)
-			c.Taken = strconv.Itoa(m.Loads[at].Taken)
-			c.Free = strconv.Itoa(m.Loads[at].Free)
-		}
-		x.Stops = append(x.Stops, c)
-	}
-	// Who boards and who alights is counted as it is written: a driver compares both with the bus.
-	for i := range m.Riders {
-		r := &m.Riders[i]
-		x.Stops[r.From].Boarding++
-		x.Stops[r.To].Alighting++
-		first, last, _, phones := r.Ticket.Passenger.Fields()
-		status, payment := r.Ticket.Status(m.At)
-		p := line{
-			Seat:    strconv.Itoa(int(r.Seat)),
-			Name:    words.Tidy(last + " " + first),
-			First:   first,
-			Last:    last,
-			Phones:  strings.Join(phones, ", "),
-			From:    form.Stops[r.From].Title(),
-			To:      form.Stops[r.To].Title(),
-			Status:  status,
-			Payment: payment,
-			Ticket:  r.Ticket.ID.String(),
-			Booking: r.Booking.ID.String(),
-		}
-		if r.Ticket.Passenger.Forgotten() {
-			p.Name = erased
-		}
-		// The driver meets somebody who says something else than the list does.
-		if sold := m.soldOtherwise(r); sold != "" {
-			p.Name += " (" + sold + ")"
-		}
-		x.Passengers = append(x.Passengers, p)
-	}
-	// The list is by boarding stop, which stands above those who board there, and not beside each.
-	for i := range m.Riders {
-		at := m.Riders[i].From
-		if i == 0 || m.Riders[i-1].From != at {
-			stop := &x.Stops[at]
-			x.Passengers[i].Boards = fmt.Sprintf("%s, %s: %d", stop.Place, stop.Leaves, stop.Boarding)
-		}
-	}
-	return x
-}
-
-// soldOtherwise says from where to where a passenger was sold a ride that the run, by the timetable in force,
-// does not have; "" where it has.
-func (m *Manifest) soldOtherwise(r *booking.SeatTaken) string {
-	for _, l := range r.Ticket.Itinerary() {
-		form := l.Run.Form
-		if form.Trip != m.Name.Trip || l.Run.Day != m.Name.Day {
-			continue
-		}
-		from := &form.Stops[l.From]
-		to := &form.Stops[l.To]
-		if m.Run.Form.Stops[r.From].Stop.ID != from.Stop.ID || m.Run.Form.Stops[r.To].Stop.ID != to.Stop.ID {
-			return "sold from " + from.Title() + " to " + to.Title()
-		}
-	}
-	return ""
-}
-
 // writeText writes the list for a terminal.
 func (m *Manifest) writeText(out io.Writer) error {
 	x := m.sheet()
@@ -185,7 +62,7 @@ func (m *Manifest) writeText(out io.Writer) error {
 	}
 	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprint(t, "\nSEAT\tNAME\tFROM\tTO\tSTATUS\tPHONES\tTICKET\n")
-	for _, p := range x.Passengers {
+	for _, p := range x.Rows {
 		fmt.Fprintln(
 			t,
 			strings.Join(
@@ -211,13 +88,12 @@ func (m *Manifest) writeText(out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s; read at %s\njournal line %d, hash %s\n",
-		words.Counted(len(x.Passengers), "passenger"), x.Read, x.Seq, x.Hash)
+	_, err := fmt.Fprintf(out, "\n%s; read at %s\njournal line %d, hash %s\n", x.Count, x.Read, x.Seq, x.Hash)
 	return err
 }
 
-// columns are those of the list for a spreadsheet. The first says what a row is: a passenger, how many seats
-// are free from one stop to the next, and last the line of the journal.
+// columns are those of the list for a spreadsheet. The first says what a row is: a passenger, a seat that is
+// held, how many seats are free from one stop to the next, and last the line of the journal.
 var columns = []string{
 	"row",
 	"seat",
@@ -254,9 +130,9 @@ func (m *Manifest) writeCSV(out io.Writer) error {
 	x := m.sheet()
 	w := csv.NewWriter(out)
 	w.Write(columns)
-	for _, p := range x.Passengers {
+	for _, p := range x.Rows {
 		w.Write(cells{
-			"row":            "passenger",
+			"row":            p.Row,
 			"seat":           p.Seat,
 			"last_name":      p.Last,
 			"first_name":     p.First,
@@ -307,14 +183,13 @@ func (m *Manifest) JSON() string {
 
 // WriteJSON writes the members of the answer of GET /v2/company/runs/{tripId}/{date}/passengers.
 func (m *Manifest) WriteJSON(w *wire.Writer) {
-	x := m.sheet()
 	form := m.Run.Form
 	last := int16(len(form.Stops) - 1)
 	w.Object("run")
 	w.String("tripId", m.Name.Trip)
 	w.String("date", m.Name.Day.String())
-	w.String("company", x.Carrier)
-	w.String("route", x.Route)
+	w.String("company", form.Company.Name)
+	w.String("route", form.Route.Name)
 	w.Time("departureDate", m.Run.Dep(0))
 	w.Time("arrivalDate", m.Run.Arr(last))
 	w.Bool("canceled", m.Change.Canceled)
@@ -332,13 +207,13 @@ func (m *Manifest) WriteJSON(w *wire.Writer) {
 	w.EndObject()
 	w.Array("passengers")
 	for i := range m.Riders {
-		m.writePassenger(w, &m.Riders[i], &x.Passengers[i])
+		m.writePassenger(w, &m.Riders[i])
 	}
 	w.EndArray()
 	// The line of the journal is for whoever holds a printed list against the directory.
 	w.Object("totals")
 	w.Int("passengers", int64(len(m.Riders)))
-	w.Int("seats", int64(x.Seats))
+	w.Int("seats", int64(form.Bus.Seats))
 	// A seat may be free on a part of the way only.
 	w.Array("segments")
 	for i, load := range m.Loads {
@@ -357,7 +232,8 @@ func (m *Manifest) WriteJSON(w *wire.Writer) {
 
 // writePassenger writes a passenger. The stops are those of the run as it is now, by id: what was sold may
 // have had others.
-func (m *Manifest) writePassenger(w *wire.Writer, r *booking.SeatTaken, p *line) {
+func (m *Manifest) writePassenger(w *wire.Writer, r *booking.SeatTaken) {
+	p := m.rider(r)
 	_, _, _, phones := r.Ticket.Passenger.Fields()
 	w.Object("")
 	w.String("seat", p.Seat)

@@ -29,23 +29,32 @@ type Reader struct {
 type Manifest struct {
 	*booking.SeatMap
 	Name   ids.RunName
-	Riders []booking.SeatTaken // who has paid or booked, by where they board, and by seat
+	Riders []booking.SeatTaken // of Paid and Booked tickets, by where they board, and by seat
+	Held   []booking.SeatTaken // of tickets that are still to be paid or booked, in the same order
 	At     time.Time
 	Seq    uint64 // of the line that says that it was read
 	Hash   string // of that line, in hex
 }
 
-// board records who travels: those who have paid or booked, and not those who have yet to.
+// board records who travels, and apart from them whose seats are only held.
 func (m *Manifest) board() {
 	m.Riders = nil // the store decides again where there was no room
+	m.Held = nil
 	for _, t := range m.Taken {
-		if t.Ticket.Phase == booking.Paid || t.Ticket.Phase == booking.Booked {
+		switch t.Ticket.Phase {
+		case booking.Paid, booking.Booked:
 			m.Riders = append(m.Riders, t)
+		default:
+			m.Held = append(m.Held, t)
 		}
 	}
-	slices.SortStableFunc(m.Riders, func(a, b booking.SeatTaken) int {
-		return cmp.Compare(a.From, b.From)
-	})
+	slices.SortStableFunc(m.Riders, byBoarding)
+	slices.SortStableFunc(m.Held, byBoarding)
+}
+
+// byBoarding orders seats by where their tickets board, and there by seat.
+func byBoarding(a, b booking.SeatTaken) int {
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Seat, b.Seat))
 }
 
 // Read returns a run's manifest, and records who has read it.

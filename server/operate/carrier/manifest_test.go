@@ -16,8 +16,9 @@ func TestAManifestIsDecidedAgain(t *testing.T) {
 	}}}
 	for range 2 {
 		m.board()
-		if len(m.Riders) != 2 || m.Riders[0].Seat != 2 || m.Riders[1].Seat != 1 {
-			t.Fatalf("%+v", m.Riders)
+		if len(m.Riders) != 2 || m.Riders[0].Seat != 2 || m.Riders[1].Seat != 1 ||
+			len(m.Held) != 1 || m.Held[0].Seat != 3 {
+			t.Fatalf("%+v, held: %+v", m.Riders, m.Held)
 		}
 	}
 }

@@ -10,10 +10,13 @@ import (
 	"waybill/server/ledger"
 )
 
-// Seats is a run seat by seat: which is free, held or sold, from where to where. It has no names of
-// passengers: whoever wants these reads the manifest, and leaves a line.
+// Seats is a run seat by seat: which is free, held or sold, from where to where; the tickets for it; and what
+// could be done with it. Only the tickets have names of passengers.
 type Seats struct {
 	RunShown
+	Outlook
+	At       time.Time // the instant at which all this is so
+	Zone     string    // of the clock at its first stop
 	Seats    int
 	Bus      string
 	Canceled bool
@@ -21,6 +24,19 @@ type Seats struct {
 	Reason   string // of the last change; "" is none
 	Stops    []StopShown
 	Rows     []SeatRow
+	Riders   []Rider
+	Told     ledger.AllTold // the messages that have left, of all tickets
+}
+
+// Fullest returns the position of the stop after which most seats are taken, the first of these.
+func (x *Seats) Fullest() int {
+	most := 0
+	for i := range x.Stops {
+		if x.Stops[i].Taken > x.Stops[most].Taken {
+			most = i
+		}
+	}
+	return most
 }
 
 // StopShown is a stop, and how full the bus is from there to the next.
@@ -57,6 +73,9 @@ func (s *Dispatcher) Seats(name ids.RunName) (x *Seats, err error) {
 	err = s.Store.View(func(st ledger.State, now time.Time) {
 		if m := st.Bookings.SeatMap(st.Timetable(), name, now); m != nil {
 			x = newSeats(st.Timetable(), name, m, now)
+			x.Outlook = s.outlookOf(st, name, now)
+			x.Riders = ridersOf(st, name, now)
+			x.Told = st.Outbox.Told()
 		}
 	})
 	if err == nil && x == nil {
@@ -70,6 +89,8 @@ func newSeats(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, now 
 	bus := m.Run.Form.Bus
 	x := &Seats{
 		RunShown: newRunShown(tt, name, m, now),
+		At:       now,
+		Zone:     m.Run.Form.Stops[0].City.Zone,
 		Seats:    int(bus.Seats),
 		Bus:      strings.Join(strings.Fields(bus.Brand+" "+bus.Model+" "+bus.Registration), " "),
 		Canceled: m.Change.Canceled,

@@ -31,6 +31,10 @@ const (
 	noticeField = "desk-notice" // names what is to be told on a page
 )
 
+// runForms are the acts whose forms on the page of a run say themselves what came of them. The id of each
+// form's place on that page is the act's name.
+var runForms = []string{"run-cancel", "run-move", "run-restore"}
+
 // postAct answers POST /act/{op}: it does an operation as the verb of its name would, and leads back to the
 // page that the form was on, which then tells what came of it.
 func (s *Desk) postAct(w http.ResponseWriter, r *http.Request, by ledger.By) error {
@@ -83,6 +87,10 @@ func (s *Desk) lead(w http.ResponseWriter, r *http.Request, back string, n *noti
 	query := to.Query()
 	query.Set(noticeField, s.notices.keep(n, rand.Text()))
 	to.RawQuery = query.Encode()
+	to.Fragment = ""
+	if slices.Contains(runForms, n.op) { // the browser lands at the form
+		to.Fragment = n.op
+	}
 	w.Header()["Cache-Control"] = web.NoStore
 	// Not http.Redirect: the path is the browser's, and not that of the request as it came here.
 	w.Header().Set("Location", to.String())
@@ -117,6 +125,11 @@ func (n *notice) Once() string {
 // Preview reports whether it was only asked what would happen.
 func (n *notice) Preview() bool {
 	return n.form.Has("dry-run")
+}
+
+// Changes reports whether the act, which was only looked at, would change anything.
+func (n *notice) Changes() bool {
+	return n.Err == nil && !strings.Contains(n.Said, "nothing to change: ")
 }
 
 // isDone reports whether the act was done.

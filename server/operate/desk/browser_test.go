@@ -189,13 +189,15 @@ func TestADispatcherAtTheScreen(t *testing.T) {
 	s.must(s.Click("main [role=search] button"))
 	s.sees("1 run, by departure")
 	s.must(s.Click("main tbody th a"))
-	s.sees("Trip "+trip+" on "+date, "paid", "2–19")
+	s.sees("Trip "+trip+" on "+date, "paid", "Ukrainka")
+	s.must(s.Click("details summary"))
+	s.sees("2–19")
 	const form = "form[action='/act/run-cancel'] "
 	s.must(s.Type(form+"input[name=reason]", "snow on the road"))
 	s.must(s.Press(webdriver.Enter)) // is the harmless one of the two buttons
 	s.sees("Preview.", "1 refunded")
 	s.must(s.Click(form + ".grave"))
-	s.sees("Done.", "Cancelled: snow on the road")
+	s.sees("Done.", "Cancelled: snow on the road", "refunded 770.00 UAH")
 	s.must(s.Go(s.desk + "/search?q=" + b.Tickets[0].ID))
 	s.sees("refunded 770.00 UAH", "snow on the road")
 	s.check("the way of a dispatcher")

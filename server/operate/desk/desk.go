@@ -13,12 +13,14 @@ package desk
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"html/template"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -158,6 +160,8 @@ type page struct {
 	Body  any
 	// Read says whose data the page shows; nil is nobody's.
 	Read *ledger.PersonalRead
+	// Forms are the operations of which the page itself says, at their forms, what came of them.
+	Forms []string
 
 	// What render adds.
 	By     ledger.By
@@ -165,16 +169,35 @@ type page struct {
 	Test   bool    // there is a test clock
 	Still  bool    // it stands still
 	Notice *notice // what came of the last act; nil is none
+	AtForm *notice // the same of an act in Forms, which has no Notice
 	Path   string  // of this page, with its query: where a form leads back to
 }
 
 // Was returns what was entered in a field of the form that was posted last, if it was of this act and is not
 // done: a preview and a refusal leave the form as it was filled in.
 func (p *page) Was(op, field string) string {
-	if p.Notice == nil || p.Notice.op != op || p.Notice.isDone() {
+	n := cmp.Or(p.Notice, p.AtForm)
+	if n == nil || n.op != op || n.isDone() {
 		return ""
 	}
-	return p.Notice.form.Get(field)
+	return n.form.Get(field)
+}
+
+// Came returns what came of an act, where the page says so at the act's form; nil where the last was another.
+func (p *page) Came(op string) *notice {
+	if p.AtForm == nil || p.AtForm.op != op {
+		return nil
+	}
+	return p.AtForm
+}
+
+// tell has the page say what came of an act: at its form, or else at the top.
+func (p *page) tell(n *notice) {
+	if n != nil && slices.Contains(p.Forms, n.op) {
+		p.AtForm = n
+		return
+	}
+	p.Notice = n
 }
 
 // render writes a page: whole, or not at all. The clock's instant stands on it: what time alone changes is as
@@ -190,7 +213,7 @@ func (s *Desk) render(w http.ResponseWriter, r *http.Request, by ledger.By, stat
 	p.Now = now.UTC()
 	p.Test = s.Config.TestClock
 	p.Still = s.Still.Load()
-	p.Notice = s.notices.take(query.Get(noticeField))
+	p.tell(s.notices.take(query.Get(noticeField)))
 	query.Del(noticeField)
 	p.Path = (&url.URL{Path: r.URL.Path, RawQuery: query.Encode()}).String()
 	var out bytes.Buffer

@@ -237,6 +237,12 @@ func (o *operator) book(names ...string) booked {
 // bookOn books seats on a trip from Kyiv to Lviv.
 func (o *operator) bookOn(trip string, names ...string) (b booked) {
 	o.Helper()
+	return o.bookFrom("kyiv", trip, names...)
+}
+
+// bookFrom books seats on a trip from a city on its way to Lviv.
+func (o *operator) bookFrom(city, trip string, names ...string) (b booked) {
+	o.Helper()
 	var found struct {
 		Data struct {
 			Offers []struct {
@@ -245,7 +251,7 @@ func (o *operator) bookOn(trip string, names ...string) (b booked) {
 			}
 		}
 	}
-	o.ask("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+date, "", &found)
+	o.ask("GET", "/v2/offers?departureCitySlug="+city+"&arrivalCitySlug=lviv&departureDate="+date, "", &found)
 	offer := ""
 	for _, x := range found.Data.Offers {
 		if x.Slices[0].Carriage.ID == trip {

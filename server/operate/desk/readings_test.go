@@ -47,7 +47,7 @@ func TestWhoReadsNamesIsRecorded(t *testing.T) {
 		"/journal":                      "",
 		"/messages":                     "",
 		"/users":                        "",
-		run:                             "",
+		run:                             `"data":{"page":"/run","run":{"trip":"kl-0530","date":"2026-11-25"},"people":2,"by":{"uid":`,
 		"/waybill?date=" + date + "&trip=" + trip: "",
 		"/test":                            "",
 		"/partners":                        "",

@@ -27,7 +27,7 @@ func TestTodaySaysWhatThereIs(t *testing.T) {
 }
 
 // Decision desk.pages: a dispatcher finds a day's runs, and of a run who has which seat from where to where,
-// and how long a hold lasts; on the way there and on the run's page are no names.
+// and how long a hold lasts; on the way there are no names.
 func TestADispatcherSeesWhoHasWhichSeat(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -42,7 +42,7 @@ func TestADispatcherSeesWhoHasWhichSeat(t *testing.T) {
 		t.Errorf("runs are listed that were not asked for:\n%s", list)
 	}
 	o.see("/runs?date="+date+"&q=nowhere", "There is no such run on this day, by Europe/Kyiv time.")
-	page := o.see(
+	o.see(
 		run,
 		`class="paid"`,
 		`class="booked"`,
@@ -52,7 +52,7 @@ func TestADispatcherSeesWhoHasWhichSeat(t *testing.T) {
 		b.Tickets[0].ID,
 	)
 	for _, name := range []string{"Ukrainka", "Franko", "p@example.com"} {
-		if strings.Contains(page+list, name) {
+		if strings.Contains(list, name) {
 			t.Errorf("%s is on a page that leaves no line", name)
 		}
 	}
@@ -71,7 +71,6 @@ func TestADispatcherChangesARun(t *testing.T) {
 	o.enter()
 	b := o.book("Ukrainka").Data.Booking
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
-	lines := strings.Count(o.journal(), "\n")
 	form := "trip=" + trip + "&date=" + date + "&desk-back=" + url.QueryEscape(run)
 	o.post(
 		"/act/run-move",
@@ -82,8 +81,8 @@ func TestADispatcherChangesARun(t *testing.T) {
 		`value="snow on the road"`,
 		`value="30"`,
 	)
-	if n := strings.Count(o.journal(), "\n"); n != lines {
-		t.Errorf("a preview wrote %d lines", n-lines)
+	if n := strings.Count(o.journal(), `"type":"run.`); n != 0 {
+		t.Errorf("a preview wrote %d lines", n)
 	}
 	o.post("/act/run-move", form+"&minutes=30&reason=snow", "<strong>Done.</strong>",
 		"Moved by +30 minutes:</strong> snow")

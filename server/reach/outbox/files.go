@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 	"waybill/store/durable/readonly"
@@ -66,6 +67,20 @@ func (s *Relay) File(name string) (File, error) {
 		return File{}, ErrNoFile
 	}
 	return f, err
+}
+
+// LetterName returns the name of the file that an e-mail about a ticket becomes, if it becomes one.
+func LetterName(ticket ids.ID, message string) string {
+	return ticket.String() + "." + message + letterSuffix
+}
+
+// HasFile reports whether a letter is still there as a file: old ones go (decision messages.files). The name
+// is one of LetterName.
+func (s *Relay) HasFile(name string) bool {
+	err := readonly.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(*io.SectionReader) error {
+		return nil
+	})
+	return err == nil
 }
 
 // fileNames returns the names of the e-mails that became files.

@@ -38,7 +38,7 @@ func (s *Relay) send(l Letter, b *booking.Booking, t *booking.Ticket) error {
 	if s.mailer != nil {
 		return s.mailer.Send(s.Base, l.Address, letter)
 	}
-	return s.file(l.Message, id+letterSuffix, letter)
+	return s.file(l.Message, LetterName(t.ID, l.ID), letter)
 }
 
 // sendText sends a text by the messenger.
