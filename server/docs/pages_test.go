@@ -66,6 +66,7 @@ var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/sig
 	"server/docs/carrier.md", "server/docs/standby.md", "server/docs/auditing.md", "server/docs/journal.md",
 	"server/docs/rules.md",
 	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md", "server/docs/tour.md",
+	"server/docs/lesson.md", "server/docs/lesson-answers.md",
 	"server/docs/glossary.md",
 	"server/docs/write-your-own.md", "server/docs/two-servers.md", "server/docs/checking.md",
 	"server/docs/compatibility.md", "server/docs/security.md", "server/docs/changes.md"}
