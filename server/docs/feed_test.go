@@ -42,11 +42,11 @@ func TestTheFeedsOwnColumnsAreListed(t *testing.T) {
 	if len(listed) < 35 {
 		t.Errorf("%d columns are listed", len(listed))
 	}
-	source := ""
+	var source strings.Builder
 	for _, name := range []string{"import.go", "cities.go", "network.go"} {
-		source += content(t, filepath.Join("schedule/gtfs", name))
+		source.WriteString(content(t, filepath.Join("schedule/gtfs", name)))
 	}
-	for _, column := range regexp.MustCompile(`"(waybill_[a-z_]+)"`).FindAllStringSubmatch(source, -1) {
+	for _, column := range regexp.MustCompile(`"(waybill_[a-z_]+)"`).FindAllStringSubmatch(source.String(), -1) {
 		if !listed[column[1]] {
 			t.Errorf("the page does not list %s", column[1])
 		}
