@@ -274,8 +274,7 @@ var pages = sync.OnceValue(parse)
 // parse makes the templates, with the forms of instants and amounts.
 func parse() *template.Template {
 	t := template.New("desk").Funcs(template.FuncMap{
-		"at":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-		"minute":  func(t time.Time) string { return t.Format("2006-01-02 15:04") },
+		"at":      func(t time.Time) string { return t.UTC().Format("Mon 2 Jan 2006 15:04:05 UTC") },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"day":     func(d schedule.Day) string { return d.Date().Format("Monday 2 January 2006") },
 		"when":    func(t time.Time) string { return t.Format("Mon 2 Jan 15:04") },
