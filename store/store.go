@@ -114,6 +114,7 @@ type Config[S, E any] struct {
 	// Wrote, unless it is nil, is called after each write of the journal with the number of its lines, of its
 	// bytes, and with how long its sync took.
 	Wrote       func(lines, bytes int, sync time.Duration)
+	Keep        live.Keep         // unless it is nil, lines are durable once they are kept elsewhere, too
 	Snapshotted func(bytes int64) // unless it is nil, is called after each snapshot with its size
 }
 
@@ -153,6 +154,7 @@ func (c *Config[S, E]) live() live.Config[S, E] {
 		Weigh:        c.Weigh,
 		SegmentBytes: c.SegmentBytes,
 		Wrote:        c.Wrote,
+		Keep:         c.Keep,
 	}
 }
 

@@ -27,6 +27,7 @@ package live
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -68,10 +69,16 @@ type Config[S, E any] struct {
 	// bytes, and with how long its sync took.
 	Wrote   func(lines, bytes int, sync time.Duration)
 	Durable Durable // required
+	Keep    Keep    // unless it is nil, lines are durable once they are kept elsewhere, too
 }
 
-// Durable is called by the writer once lines have become durable, before those who wait for them are
-// released. The writer writes nothing meanwhile.
+// Keep begins to keep lines at another place. give is called with lines that are on this disk, in their
+// order, and does not wait. kept says that the place has all lines up to one for good, failed that it will
+// never say so again; not two of them at a time.
+type Keep func(kept func(seq uint64), failed func(error)) (give func([]journal.Line))
+
+// Durable is called once lines have become durable, before those who wait for them are released, in the order
+// of the lines: by the writer, which writes nothing meanwhile, or, where lines are kept elsewhere, by who says so.
 type Durable func(Written)
 
 // Written is the result of one write and one sync that have made lines durable.
@@ -80,13 +87,17 @@ type Written struct {
 	Chained [][]byte     // the bytes of each line that the chain covers; they are good until Durable returns
 	Bytes   int
 	Begun   bool // the lines begin a file
+	// Lines are the same lines where they are kept elsewhere, else nil. They, and Chained, are nobody else's.
+	Lines []journal.Line
 }
 
 // Value is a value that is open for updates. Its methods may be called from any goroutine.
 type Value[S, E any] struct {
 	cfg      Config[S, E]
 	calls    atomic.Uint64 // views and updates so far
-	lookedAt bool          // it has no writer; see Look
+	kept     atomic.Uint64 // the last line that is durable
+	give     func([]journal.Line)
+	lookedAt bool // it has no writer; see Look
 
 	mu       sync.Mutex
 	state    S
@@ -95,6 +106,7 @@ type Value[S, E any] struct {
 	head     journal.Head // the newest durable line
 	pending  *batch[E]    // not yet taken by the writer
 	inflight *batch[E]    // being written; nil when none is
+	given    []given[E]   // written, and not kept elsewhere yet; in order
 	durable  *batch[E]    // done, and without lines: for those that need not wait
 	closed   bool
 	err      error   // ErrFailed, once the journal cannot be written
@@ -142,12 +154,15 @@ func Open[S, E any](cfg Config[S, E], state S, at End, own ...Own) (*Value[S, E]
 			next: at.Head,
 		},
 	}
+	v.kept.Store(at.Head.Seq)
+	v.head = at.Head
+	if cfg.Keep != nil {
+		v.give = cfg.Keep(v.keptTo, v.keepFailed)
+	}
 	if err := v.begin(own); err != nil {
 		v.w.file.Close()
 		return nil, err
 	}
-	v.head = v.w.head
-	v.room = v.w.end - v.w.size
 	go v.run()
 	return v, nil
 }
@@ -160,9 +175,18 @@ func (v *Value[S, E]) begin(own []Own) (err error) {
 	now := v.instant()
 	for _, line := range own {
 		v.seq++
-		v.w.add(journal.Stamp{Seq: v.seq, Time: now}, line.Type, line.Data, nil)
+		v.add(journal.Stamp{Seq: v.seq, Time: now}, line.Type, line.Data, nil)
 	}
-	return v.flush()
+	written, err := v.flush()
+	v.room = v.w.end - v.w.size
+	if err != nil || v.cfg.Keep == nil || len(own) == 0 {
+		v.head = v.w.head
+		return err
+	}
+	// Nobody is let in before they are kept.
+	b := firstLines[E](written.Lines)
+	v.handOver(b, written)
+	return b.wait()
 }
 
 // Look returns a value that can only be viewed, as it is after a line. It has no journal to write.
@@ -194,7 +218,7 @@ func (v *Value[S, E]) View(read func(S, time.Time)) error {
 	if err != nil {
 		return err
 	}
-	return seen.wait()
+	return v.wait(seen, silentAfter, ErrSilent)
 }
 
 // Glance calls read under the lock like View, and does not wait: wait does. A request may glance before its
@@ -202,7 +226,7 @@ func (v *Value[S, E]) View(read func(S, time.Time)) error {
 // before wait has returned.
 func (v *Value[S, E]) Glance(read func(S, time.Time)) (wait func() error, err error) {
 	seen, err := v.view(read)
-	return seen.wait, err
+	return func() error { return v.wait(seen, silentAfter, ErrSilent) }, err
 }
 
 // ViewAt is View without an instant. It returns the last line that read saw, once that line is durable.
@@ -217,7 +241,7 @@ func (v *Value[S, E]) ViewAt(read func(S)) (journal.Head, error) {
 	head := v.head
 	seen := v.newest()
 	v.mu.Unlock()
-	if err := seen.wait(); err != nil {
+	if err := v.wait(seen, silentAfter, ErrSilent); err != nil {
 		return journal.Head{}, err
 	}
 	if len(seen.entries) > 0 {
@@ -254,7 +278,10 @@ func (v *Value[S, E]) Close(last func(S, journal.Head)) error {
 		return nil // nothing was opened
 	}
 	if err == nil {
-		err = newest.wait()
+		if err = v.wait(newest, doubtAfter, ErrSilent); err == ErrSilent {
+			v.keepFailed(err)
+			err = fmt.Errorf("%w: %w", ErrFailed, err)
+		}
 	}
 	close(v.kick)
 	<-v.ended

@@ -59,7 +59,11 @@ func (v *Value[S, E]) update(decide func(S, time.Time) ([]E, error),
 	if err != nil {
 		return 0, err
 	}
-	if err := seen.wait(); err != nil {
+	within, late := silentAfter, ErrSilent // a refusal rests on what it saw
+	if refused == nil {
+		within, late = doubtAfter, ErrDoubt
+	}
+	if err := v.wait(seen, within, late); err != nil {
 		return 0, err
 	}
 	return seq, refused
@@ -70,6 +74,9 @@ func (v *Value[S, E]) update(decide func(S, time.Time) ([]E, error),
 func (v *Value[S, E]) commit(events []E, after func(S, time.Time)) error {
 	if v.lookedAt {
 		return ErrLookedAt
+	}
+	if v.silent() {
+		return ErrSilent
 	}
 	weights := make([]int64, len(events))
 	total := int64(0)
@@ -149,6 +156,9 @@ func (v *Value[S, E]) newest() *batch[E] {
 	}
 	if v.inflight != nil {
 		return v.inflight
+	}
+	if n := len(v.given); n > 0 {
+		return v.given[n-1].batch
 	}
 	return v.durable
 }

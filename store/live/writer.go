@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -43,6 +44,32 @@ func (b *batch[E]) wait() error {
 	return b.err
 }
 
+// end releases everybody who waits for the lines. Only one goroutine ends a batch.
+func (b *batch[E]) end(err error) {
+	b.err = err
+	close(b.done)
+}
+
+// wait waits for a batch. Where lines are kept elsewhere it does so for a while only, and then returns late.
+func (v *Value[S, E]) wait(b *batch[E], within time.Duration, late error) error {
+	if v.cfg.Keep == nil {
+		return b.wait()
+	}
+	select {
+	case <-b.done:
+		return b.err
+	default:
+	}
+	enough := time.NewTimer(within)
+	defer enough.Stop()
+	select {
+	case <-b.done:
+		return b.err
+	case <-enough.C:
+		return late
+	}
+}
+
 // writer is the journal's end. Open uses it before the writer goroutine starts, then only that goroutine, and
 // Close once that has ended.
 type writer struct {
@@ -56,7 +83,8 @@ type writer struct {
 	rotated bool         // a file was begun for the lines in buf
 	full    bool         // there is no more room on the disk
 
-	chained [][]byte // the bytes of each line in buf that the chain covers
+	chained [][]byte       // the bytes of each line in buf that the chain covers
+	lines   []journal.Line // the lines in buf, where they are kept elsewhere
 
 	data, personal []byte // buffers for Encode
 }
@@ -92,7 +120,12 @@ func (v *Value[S, E]) run() {
 		dead := v.err != nil
 		v.mu.Unlock()
 		if b != nil {
-			v.finish(b, v.write(b))
+			written, err := v.write(b)
+			if err == nil && v.cfg.Keep != nil {
+				v.handOver(b, written)
+			} else {
+				v.finish(b, err)
+			}
 		}
 		again = nil
 		if !dead && !v.makeRoom() {
@@ -117,18 +150,17 @@ func (v *Value[S, E]) finish(b *batch[E], err error) {
 		v.room = v.w.end - v.w.size - v.pending.weight
 	}
 	v.mu.Unlock()
-	b.err = err
-	close(b.done)
+	b.end(err)
 }
 
-// write makes a batch durable.
-func (v *Value[S, E]) write(b *batch[E]) error {
+// write makes a batch durable on this disk.
+func (v *Value[S, E]) write(b *batch[E]) (Written, error) {
 	w := &v.w
 	for i := range b.entries {
 		e := &b.entries[i]
 		var kind string
 		kind, w.data, w.personal = v.cfg.Encode(e.event, w.data[:0], w.personal[:0])
-		e.Head = w.add(e.Stamp, kind, w.data, w.personal)
+		e.Head = v.add(e.Stamp, kind, w.data, w.personal)
 		w.begin = w.begin || kind == journal.KindErased
 	}
 	if size := int64(len(w.buf)); size > b.weight { // it draws on the reserve, and may be larger than that
@@ -139,10 +171,11 @@ func (v *Value[S, E]) write(b *batch[E]) error {
 }
 
 // add appends a line to buf.
-func (w *writer) add(stamp journal.Stamp, kind string, data, personal []byte) journal.Head {
+func (v *Value[S, E]) add(stamp journal.Stamp, kind string, data, personal []byte) journal.Head {
+	w := &v.w
 	l := journal.Line{
 		Head:     journal.Head{Stamp: stamp},
-		Synced:   w.head.Seq,
+		Synced:   v.kept.Load(),
 		Type:     kind,
 		Data:     data,
 		Personal: personal,
@@ -150,16 +183,22 @@ func (w *writer) add(stamp journal.Stamp, kind string, data, personal []byte) jo
 	w.buf = l.AppendTo(w.buf, w.next.Hash)
 	w.next = l.Head
 	w.chained = append(w.chained, l.Chained)
+	if v.cfg.Keep != nil {
+		l.Data = bytes.Clone(data)
+		l.Personal = bytes.Clone(personal)
+		w.lines = append(w.lines, l)
+	}
 	return l.Head
 }
 
-// flush makes the added lines durable: one write, one sync.
-func (v *Value[S, E]) flush() error {
+// flush makes the added lines durable on this disk: one write, one sync. Unless they are kept elsewhere, that is
+// all that there is to it.
+func (v *Value[S, E]) flush() (Written, error) {
 	w := &v.w
 	w.rotated = false
 	if w.size > 0 && (w.begin || w.size+int64(len(w.buf)) > v.cfg.SegmentBytes) {
 		if err := v.rotate(); err != nil {
-			return err
+			return Written{}, err
 		}
 	}
 	w.begin = false
@@ -172,26 +211,33 @@ func (v *Value[S, E]) flush() error {
 		err = w.file.Sync()
 	}
 	if err != nil {
-		return err
+		return Written{}, err
 	}
 	if v.cfg.Wrote != nil {
 		v.cfg.Wrote(int(w.next.Seq-w.head.Seq), n, time.Since(began))
 	}
 	w.size += int64(n)
 	w.head = w.next
-	v.cfg.Durable(Written{
+	written := Written{
 		Head:    w.head,
 		Chained: w.chained,
 		Bytes:   n,
 		Begun:   w.rotated,
-	})
+		Lines:   w.lines,
+	}
+	if v.cfg.Keep != nil { // the buffers are the keeper's from here on
+		w.chained, w.lines, w.buf = nil, nil, nil
+		return written, nil
+	}
+	v.kept.Store(w.head.Seq)
+	v.cfg.Durable(written)
 	clear(w.chained)
 	w.chained = w.chained[:0]
 	w.buf = w.buf[:0]
 	if cap(w.buf) > keepBuffer {
 		w.buf = nil
 	}
-	return nil
+	return written, nil
 }
 
 // rotate goes on in a new file. The full one is durable already; it is sealed only once the new one is

@@ -1,0 +1,116 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"waybill/store/journal"
+)
+
+// Where Config.Keep is set, lines count as durable only once another place has them too. The writer hands
+// them over after its own sync and goes on with the next; who waits for them waits until keptTo says that
+// they are kept. They are released in their order, whole batches at a time.
+
+// How long, in real seconds, an answer waits for the other place.
+const (
+	silentAfter = 5 * time.Second  // from then on it is silent: nothing is changed any more
+	doubtAfter  = 30 * time.Second // then a change that is in the journal is answered with a doubt
+)
+
+var (
+	// ErrSilent is returned while the place that keeps the lines does not say that it has them. It has
+	// changed nothing, and what was read is not shown.
+	ErrSilent = errors.New("store: the keeper is silent")
+	// ErrDoubt is returned by an update whose lines are on this disk, and not known to be kept elsewhere.
+	ErrDoubt = errors.New("store: it is not known whether this was done")
+)
+
+// given is a batch that was handed over, and is not kept yet.
+type given[E any] struct {
+	batch   *batch[E]
+	written Written
+	at      time.Time
+}
+
+// handOver gives the lines of a batch that is on this disk to the keeper.
+func (v *Value[S, E]) handOver(b *batch[E], w Written) {
+	v.mu.Lock()
+	v.inflight = nil
+	v.room = v.w.end - v.w.size - v.pending.weight
+	dead := v.err
+	if dead == nil {
+		v.given = append(v.given, given[E]{b, w, time.Now()})
+	}
+	v.mu.Unlock()
+	if dead != nil {
+		b.end(dead)
+		return
+	}
+	v.give(w.Lines)
+}
+
+// keptTo says that the keeper has all lines up to one for good. One goroutine at a time calls it.
+func (v *Value[S, E]) keptTo(seq uint64) {
+	v.kept.Store(max(seq, v.kept.Load()))
+	for {
+		v.mu.Lock()
+		if len(v.given) == 0 || v.given[0].written.Head.Seq > seq {
+			v.mu.Unlock()
+			return
+		}
+		first := v.given[0]
+		v.mu.Unlock()
+		v.cfg.Durable(first.written)
+		v.mu.Lock()
+		if len(v.given) > 0 { // the keeper has not failed meanwhile
+			v.given = v.given[1:]
+			v.head = first.written.Head
+			first.batch.end(nil)
+		}
+		v.mu.Unlock()
+	}
+}
+
+// keepFailed makes the failure of the keeper final: what is not kept is acknowledged to nobody.
+func (v *Value[S, E]) keepFailed(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.err != nil {
+		return
+	}
+	v.cfg.Log.Error("the keeper has failed; nothing is acknowledged from here on", "err", err)
+	v.fail(fmt.Errorf("%w: the keeper: %w", ErrFailed, err))
+	for _, g := range v.given {
+		g.batch.end(v.err)
+	}
+	v.given = nil
+}
+
+// Waiting returns how many lines the keeper has yet to confirm, and since when the oldest of them was given
+// to it.
+func (v *Value[S, E]) Waiting() (lines int, since time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, g := range v.given {
+		lines += len(g.batch.entries)
+	}
+	if len(v.given) > 0 {
+		since = v.given[0].at
+	}
+	return lines, since
+}
+
+// silent reports whether the keeper is. The lock is held.
+func (v *Value[S, E]) silent() bool {
+	return len(v.given) > 0 && time.Since(v.given[0].at) >= silentAfter
+}
+
+// firstLines returns the lines of the store's own that a start has written, as a batch.
+func firstLines[E any](lines []journal.Line) *batch[E] {
+	b := newBatch[E]()
+	for i := range lines {
+		b.entries = append(b.entries, entry[E]{Head: lines[i].Head})
+	}
+	return b
+}
