@@ -68,7 +68,7 @@ func (s *Publisher) GetPage(w http.ResponseWriter, r *http.Request) error {
 	made := made()[name]
 	switch {
 	case made == nil:
-		return s.sayMissing(w, r)
+		return s.SayMissing(w, r)
 	case s.Config.TestClock:
 		return s.send(w, http.StatusOK, made)
 	}
