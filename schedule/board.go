@@ -9,8 +9,8 @@ import (
 // No zone is further from UTC than 14 hours, and no run is moved by more than 12, in seconds.
 const offClock = (14 + 12) * 3600
 
-// Departures returns the runs that leave their first stop next, from an instant in Unix seconds on, the
-// soonest first: at most as many as are asked for, each once and from its first stop to its last. Runs that
+// Departures returns the runs that leave their first stop next, after an instant in Unix seconds, the soonest
+// first: at most as many as are asked for, each once and from its first stop to its last. Runs that
 // were cancelled are among them.
 func (t *Timetable) Departures(since int64, most int) (list []Leg) {
 	late := int64(0) // how long after its service day begins the last run leaves
@@ -21,7 +21,7 @@ func (t *Timetable) Departures(since int64, most int) (list []Leg) {
 	first = max(first, DayOf(time.Unix(since-late-offClock, 0).UTC()))
 	for day := first; day < end; day++ {
 		for i := range t.Trips {
-			if run, runs := t.whole(int32(i), day); runs && run.Dep >= since {
+			if run, runs := t.whole(int32(i), day); runs && run.Dep > since {
 				list = append(list, run)
 			}
 		}

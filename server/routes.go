@@ -60,7 +60,7 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"GET /docs/operations/{operationId}":              s.Public(s.reference.GetPage),
 		"GET /docs/errors/{code}":                         s.Public(s.reference.GetPage),
 		"GET /docs/migration":                             s.Public(s.reference.GetMigrationGuide),
-		"GET /docs/{page}":                                s.Public(s.reference.GetPage),
+		"GET /docs/{page...}":                             s.Public(s.reference.GetPage),
 		"GET /checkpoint":                                 s.Public(s.witness.GetCheckpoint),
 		"GET /metrics":                                    s.Public(s.ops.GetMetrics),
 		"GET /test/clock":                                 s.Public(s.lab().GetClock),
@@ -100,6 +100,8 @@ func (s *Server) answer(rec *web.Recorder, r *http.Request) {
 		path.Clean(p) != p:
 		r.Pattern = p[:len("/rest/orders/")]
 		s.legacy.Partner(s.legacy.NoPath)(rec, r)
+	case strings.HasPrefix(p, "/docs/") && path.Clean(p) != p:
+		s.Public(s.reference.SayMissing)(rec, r)
 	case p == "" || p[0] != '/' || path.Clean(p) != p || r.Method == http.MethodConnect ||
 		r.RequestURI == "*":
 		s.Refuse(rec, r, web.ErrNotFound)

@@ -30,6 +30,7 @@ type home struct {
 	More           int    // journeys that are not among them
 	Wrong          string // what was asked for and cannot be; "" is nothing
 	Call           string // the path by which a program asks the same; "" where nothing was asked
+	Empty          bool   // there is no timetable
 }
 
 // GetHome answers GET /: to a browser with a departure board and where to go on, else with 404 as for any
@@ -44,20 +45,22 @@ func (s *Publisher) GetHome(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	query := r.URL.Query()
+	network := s.finder.Network()
 	x := &home{
 		Base:   s.address(r),
-		From:   query.Get("from"),
-		To:     query.Get("to"),
-		Date:   cmp.Or(query.Get("date"), now.Format(time.DateOnly)),
-		Cities: s.finder.CityNames(),
+		From:   strings.ToValidUTF8(query.Get("from"), "�"),
+		To:     strings.ToValidUTF8(query.Get("to"), "�"),
+		Date:   cmp.Or(strings.ToValidUTF8(query.Get("date"), "�"), now.Format(time.DateOnly)),
+		Cities: network.CityNames(),
+		Empty:  len(network.Trips) == 0,
 	}
 	if len(x.Cities) > citiesOffered { // more than a list is good for: they are typed
 		x.Cities = nil
 	}
 	if x.From == "" && x.To == "" {
-		x.Departures, err = s.finder.Board(departuresShown)
+		x.Departures, err = network.Board(departuresShown)
 	} else {
-		err = s.findJourneys(x)
+		err = x.find(network)
 	}
 	if err != nil {
 		return err
@@ -65,36 +68,36 @@ func (s *Publisher) GetHome(w http.ResponseWriter, r *http.Request) error {
 	return s.fillIn(w, http.StatusOK, "home.html", x)
 }
 
-// findJourneys finds what somebody has asked for, or says why that cannot be found.
-func (s *Publisher) findJourneys(x *home) error {
-	from, knownFrom := s.finder.CityCalled(x.From)
-	to, knownTo := s.finder.CityCalled(x.To)
+// find finds what somebody has asked for, or says why that cannot be found.
+func (x *home) find(network *search.Network) error {
+	from, knownFrom := network.CityCalled(x.From)
+	to, knownTo := network.CityCalled(x.To)
 	day, err := schedule.ParseDay(x.Date)
 	switch {
 	case !knownFrom:
-		x.Wrong = "No city is called “" + x.From + "”."
+		x.Wrong = "No city, or several, are called “" + x.From + "”."
 	case !knownTo:
-		x.Wrong = "No city is called “" + x.To + "”."
+		x.Wrong = "No city, or several, are called “" + x.To + "”."
 	case err != nil:
 		x.Wrong = "“" + x.Date + "” is no day: write it as 2026-11-20."
 	}
 	if x.Wrong != "" {
 		return nil
 	}
-	tt := s.Timetable.Load()
+	x.From, x.To = network.CityName(from), network.CityName(to)
 	x.Call = "/v2/offers/schedule?" + url.Values{
-		"departureCitySlug": {tt.Cities[from].Slug},
-		"arrivalCitySlug":   {tt.Cities[to].Slug},
+		"departureCitySlug": {network.Cities[from].Slug},
+		"arrivalCitySlug":   {network.Cities[to].Slug},
 		"date":              {x.Date},
 		"language":          {"EN"},
 	}.Encode()
-	x.Departures, x.More, err = s.finder.Between(from, to, day, journeysShown)
+	x.Departures, x.More, err = network.Between(from, to, day, journeysShown)
 	return err
 }
 
-// sayMissing answers a browser whose path names no page with one that leads to all of them, and
+// SayMissing answers a browser whose path names no page with one that leads to all of them, and
 // anybody else as for any path that means nothing (decision home.missing).
-func (s *Publisher) sayMissing(w http.ResponseWriter, r *http.Request) error {
+func (s *Publisher) SayMissing(w http.ResponseWriter, r *http.Request) error {
 	if !wantsPage(r.Header) {
 		return web.ErrNotFound
 	}

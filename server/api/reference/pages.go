@@ -104,11 +104,18 @@ func framed(made []byte, clock *testClock) ([]byte, error) {
 
 // fillIn answers with a page that is filled in for the caller.
 func (s *Publisher) fillIn(w http.ResponseWriter, status int, name string, values any) error {
-	var made bytes.Buffer
-	if err := filled().ExecuteTemplate(&made, name, values); err != nil {
+	made, err := fill(name, values)
+	if err != nil {
 		return err
 	}
-	return s.send(w, status, made.Bytes())
+	return s.send(w, status, made)
+}
+
+// fill returns a page with what values has for it, not yet in the frame.
+func fill(name string, values any) ([]byte, error) {
+	var made bytes.Buffer
+	err := filled().ExecuteTemplate(&made, name, values)
+	return made.Bytes(), err
 }
 
 // send answers with a page in the frame, under the test clock where there is one.

@@ -12,6 +12,7 @@ package reference
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"waybill/auth"
@@ -35,11 +36,21 @@ const DemoUser = "demo@example.com"
 type Publisher struct {
 	*web.Core
 	finder *search.Finder
+	guide  func() (*web.Shared, error) // the migration guide of this directory
 }
 
 // New returns the room.
 func New(core *web.Core, finder *search.Finder) *Publisher {
-	return &Publisher{Core: core, finder: finder}
+	s := &Publisher{Core: core, finder: finder}
+	s.guide = sync.OnceValues(func() (*web.Shared, error) {
+		made, err := fill("migration.html", s.deprecation())
+		if err != nil {
+			return nil, err
+		}
+		page, err := framed(made, nil)
+		return web.NewShared(htmlType, page), err
+	})
+	return s
 }
 
 // GetOpenAPI answers GET /openapi.json.
@@ -57,7 +68,7 @@ func (s *Publisher) GetPage(w http.ResponseWriter, r *http.Request) error {
 	made := made()[name]
 	switch {
 	case made == nil:
-		return s.sayMissing(w, r)
+		return s.SayMissing(w, r)
 	case s.Config.TestClock:
 		return s.send(w, http.StatusOK, made)
 	}
@@ -68,10 +79,23 @@ func (s *Publisher) GetPage(w http.ResponseWriter, r *http.Request) error {
 // GetMigrationGuide answers GET /docs/migration, which says since when the legacy interface is on its way out
 // here.
 func (s *Publisher) GetMigrationGuide(w http.ResponseWriter, _ *http.Request) error {
-	return s.fillIn(w, http.StatusOK, "migration.html", map[string]any{
+	if s.Config.TestClock {
+		return s.fillIn(w, http.StatusOK, "migration.html", s.deprecation())
+	}
+	page, err := s.guide()
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Security-Policy", PagePolicy)
+	return page.Send(w)
+}
+
+// deprecation returns what the migration guide says of this directory.
+func (s *Publisher) deprecation() map[string]any {
+	return map[string]any{
 		"Since": s.Deprecated.UTC().Format(time.RFC1123),
 		"Until": s.Deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
-	})
+	}
 }
 
 // GetIndex answers GET /docs with the page that names the server as its caller knows it, and a day to travel.

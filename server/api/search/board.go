@@ -21,11 +21,22 @@ type Departure struct {
 	News            string // what the carrier has changed, in short; "" is nothing
 }
 
+// Network is one timetable, for a page that asks it several things.
+type Network struct {
+	journey.Finder
+	rooms *Finder
+}
+
+// Network returns the timetable in force.
+func (s *Finder) Network() *Network {
+	return &Network{journey.On(s.Timetable.Load()), s}
+}
+
 // Board returns the next departures of all runs, each once and from its first stop to its last, the soonest
 // first. Cancelled runs are among them, and have no seats.
-func (s *Finder) Board(most int) (list []Departure, err error) {
-	tt := s.Timetable.Load()
-	err = s.Store.View(func(st ledger.State, now time.Time) {
+func (n *Network) Board(most int) (list []Departure, err error) {
+	tt := n.Timetable
+	err = n.rooms.Store.View(func(st ledger.State, now time.Time) {
 		for _, run := range tt.Departures(now.Unix(), most) {
 			x := newDeparture(tt, []schedule.Leg{run})
 			x.Seats = st.Bookings.SeatsLeft(tt, &run, now)
@@ -45,11 +56,11 @@ func (s *Finder) Board(most int) (list []Departure, err error) {
 
 // Between returns the journeys of a day between two cities, as GET /v2/offers/schedule finds them for one
 // passenger, and how many there are besides.
-func (s *Finder) Between(from, to int32, on schedule.Day, most int) (list []Departure, more int, err error) {
-	tt := journey.On(s.Timetable.Load())
-	found, total, err := s.search(tt, &journey.Query{From: from, To: to, First: on, Days: 1}, 1, 0, most)
+func (n *Network) Between(from, to int32, on schedule.Day, most int) (list []Departure, more int, err error) {
+	query := &journey.Query{From: from, To: to, First: on, Days: 1}
+	found, total, err := n.rooms.search(n.Finder, query, 1, 0, most)
 	for i := range found {
-		x := newDeparture(tt.Timetable, found[i].legs)
+		x := newDeparture(n.Timetable, found[i].legs)
 		x.Seats = found[i].seats
 		list = append(list, x)
 	}
@@ -91,34 +102,37 @@ func cityName(tt *schedule.Timetable, city int32) string {
 	return x.Names.Or(x.Name, schedule.EN)
 }
 
+// CityName returns the name of a city as pages have it.
+func (n *Network) CityName(city int32) string {
+	return cityName(n.Timetable, city)
+}
+
 // CityNames returns the names of all cities as a form offers them, in their order.
-func (s *Finder) CityNames() (list []string) {
-	tt := s.Timetable.Load()
-	for i := range tt.Cities {
-		list = append(list, cityName(tt, int32(i)))
+func (n *Network) CityNames() (list []string) {
+	for i := range n.Cities {
+		list = append(list, cityName(n.Timetable, int32(i)))
 	}
 	slices.SortFunc(list, func(a, b string) int { return strings.Compare(fold.Text(a), fold.Text(b)) })
 	return slices.Compact(list)
 }
 
 // CityCalled finds the city that somebody has typed the name of: its slug or any of its names, with or
-// without accents; else the first with the text in a name.
-func (s *Finder) CityCalled(typed string) (city int32, known bool) {
-	tt := journey.On(s.Timetable.Load())
-	if city, known = tt.CityBySlug(typed); known || strings.TrimSpace(typed) == "" {
+// without accents; else the one city with the text in a name.
+func (n *Network) CityCalled(typed string) (city int32, known bool) {
+	if city, known = n.CityBySlug(typed); known || strings.TrimSpace(typed) == "" {
 		return city, known
 	}
 	typed = strings.TrimSpace(typed)
-	found := tt.FindCities(typed, "")
+	found := n.FindCities(typed, "")
 	for _, i := range found {
-		x := &tt.Cities[i]
+		x := &n.Cities[i]
 		for _, name := range append([]string{x.Name}, x.Names[:]...) {
 			if fold.Text(name) == fold.Text(typed) {
 				return i, true
 			}
 		}
 	}
-	if len(found) == 0 {
+	if len(found) != 1 {
 		return 0, false
 	}
 	return found[0], true
