@@ -28,10 +28,15 @@ func (s *Server) ready(st ledger.State, found store.Found) error {
 	if err := s.keysAreGood(); err != nil {
 		return err
 	}
-	if s.options.Reserve == nil {
+	if s.options.Reserve != nil {
+		if err := s.options.Reserve(); err != nil {
+			return err
+		}
+	}
+	if s.keeper == nil {
 		return nil
 	}
-	return s.options.Reserve()
+	return s.keeper.Catch(found.Head)
 }
 
 // readTimetable reads the timetable in force, unless the process has it.

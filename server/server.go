@@ -34,6 +34,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/held"
+	"waybill/server/machines/keep"
 	"waybill/server/operate/admin"
 	"waybill/server/operate/carrier"
 	"waybill/server/operate/desk"
@@ -79,6 +80,7 @@ type Config struct {
 	Mail         outbound.MailConfig // without Addr e-mails become files
 
 	Witnesses []witness.Peer // asked to sign what the directory signs
+	Keep      string         // the command that keeps each line before it counts; "": this disk is enough
 	// Program is what the line of a start says of the program (decision opened.program); nil: nothing. A
 	// directory that has a seed is the same each time, whatever program makes it.
 	Program any
@@ -140,6 +142,7 @@ type Server struct {
 	ops       *ops.Monitor
 	reference *reference.Publisher
 	witness   *witness.Collector
+	keeper    *keep.Keeper // nil: there is none
 
 	running bool // something runs in the background
 
@@ -239,7 +242,19 @@ func (s *Server) openStore(start time.Time) error {
 	if options.Random == nil && !ledger.HasSeed(s.Config.FS) {
 		options.Program = s.options.Program
 	}
+	if s.options.Keep != "" && !s.options.Verb {
+		s.keeper = &keep.Keeper{
+			Command: s.options.Keep,
+			FS:      s.Config.FS,
+			Log:     s.Log,
+			Took:    s.Counts.Kept,
+		}
+		options.Keep = s.keeper.Keep
+	}
 	st, fresh, err := held.Open(options)
+	if err != nil && s.keeper != nil {
+		s.keeper.Close()
+	}
 	s.Store = st
 	s.fresh = fresh
 	return err
@@ -376,7 +391,11 @@ func (s *Server) Close() error {
 	if s.running {
 		s.askWitnesses()
 	}
-	return s.Store.Close()
+	err := s.Store.Close()
+	if s.keeper != nil {
+		s.keeper.Close()
+	}
+	return err
 }
 
 // atStop is how long a stop waits for witnesses.

@@ -25,6 +25,7 @@ import (
 	"waybill/server"
 	"waybill/server/command/terminal"
 	"waybill/server/front"
+	"waybill/server/machines/keep"
 	"waybill/server/machines/standby"
 	"waybill/server/operate/stand"
 	"waybill/store"
@@ -292,12 +293,13 @@ func exitCode(err error) int {
 	case errors.Is(err, durable.ErrLocked):
 		return exitLocked
 	case errors.Is(err, live.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
-		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
+		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT), errors.Is(err, keep.ErrEnded):
 		return exitIO
 	case errors.Is(err, journal.ErrNewer), errors.As(err, new(*store.ClockError)),
 		errors.Is(err, server.ErrMovedClock), errors.Is(err, standby.ErrMovedClock),
 		errors.Is(err, stand.ErrClock), errors.Is(err, stand.ErrSeed), errors.Is(err, stand.ErrBusy),
-		errors.Is(err, front.ErrSocketPath), errors.Is(err, syscall.ENOTDIR):
+		errors.Is(err, front.ErrSocketPath), errors.Is(err, syscall.ENOTDIR),
+		errors.As(err, new(*keep.Ahead)), errors.Is(err, keep.ErrForm):
 		return exitConfig
 	}
 	return exitFailed

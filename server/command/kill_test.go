@@ -85,9 +85,15 @@ func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 
 // call answers with the status and the body; 0 when the server is gone.
 func (p *process) call(method, path, body string) (int, string) {
+	status, said, _ := p.callFor(method, path, body)
+	return status, said
+}
+
+// callFor is call, and answers with the header, too.
+func (p *process) callFor(method, path, body string) (int, string, http.Header) {
 	r, err := http.NewRequest(method, p.base+path, strings.NewReader(body))
 	if err != nil {
-		return 0, err.Error()
+		return 0, err.Error(), nil
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("x-api-key", p.key)
@@ -96,14 +102,14 @@ func (p *process) call(method, path, body string) (int, string) {
 	}
 	resp, err := p.Do(r)
 	if err != nil {
-		return 0, err.Error()
+		return 0, err.Error(), nil
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return 0, err.Error()
+		return 0, err.Error(), nil
 	}
-	return resp.StatusCode, string(b)
+	return resp.StatusCode, string(b), resp.Header
 }
 
 // orderUntilKilled orders reports from several clients, kills the server under them, and returns the ids

@@ -86,6 +86,7 @@ func newLab() *stand.Lab {
 
 // testBench is the test bench of a directory that is served, with the worlds beside it.
 type testBench struct {
+	held    bool // see controlled
 	clock   bool // there is a test clock
 	busy    bool // the demo is to be filled
 	bench   *bench.Bench
@@ -129,6 +130,7 @@ func (c *call) testBench(addr string) (*testBench, error) {
 	}
 	return &testBench{
 		clock:  set.TestClock,
+		held:   set.Frozen || set.Watch || c.isGiven("seed"),
 		busy:   set.Busy,
 		bench:  bench.New(set),
 		addr:   control,
@@ -222,6 +224,9 @@ func isLoopback(addr string) bool {
 
 // lab returns the bench as a server takes it.
 func (t *testBench) lab() *stand.Lab { return t.bench.Lab() }
+
+// controlled reports whether testers hold the clock still, decide what is random, or copy what is served.
+func (t *testBench) controlled() bool { return t.held }
 
 // listen opens the port for calls about worlds, if there is to be one, and those of the worlds of the start.
 func (t *testBench) listen() (err error) {

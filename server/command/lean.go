@@ -42,6 +42,8 @@ func (c *call) testBench(string) (*testBench, error) { return &testBench{}, nil 
 
 func (*testBench) lab() *stand.Lab { return nil }
 
+func (*testBench) controlled() bool { return false }
+
 func (*testBench) listen() error { return nil }
 
 func (*testBench) fill(*server.Server, string) error { return nil }

@@ -20,7 +20,7 @@ var leanPackages = []string{
 	"server/command", "server/command/terminal", "server/docs", "server/frame/resource",
 	"server/frame/web", "server/frame/words", "server/front", "server/front/demo", "server/ledger",
 	"server/ledger/excerpt", "server/ledger/held", "server/ledger/wire",
-	"server/machines/standby", "server/machines/tail", "server/operate/admin",
+	"server/machines/keep", "server/machines/standby", "server/machines/tail", "server/operate/admin",
 	"server/operate/carrier", "server/operate/desk", "server/operate/door", "server/operate/ops",
 	"server/operate/stand", "server/proof/backup", "server/proof/drawing", "server/proof/events", "server/proof/evidence",
 	"server/proof/export", "server/proof/history", "server/proof/pack", "server/proof/statement",

@@ -68,7 +68,7 @@ func (c *call) serve() (code int, err error) {
 	if err := c.identityProvider(&cfg); err != nil {
 		return exitUsage, err
 	}
-	if err := c.peers(&cfg); err != nil {
+	if err := cmp.Or(c.peers(&cfg), c.keeper(&cfg, tests)); err != nil {
 		return exitUsage, err
 	}
 	// Who is asked to sign is nobody's secret: a mistake is shown as it is.
@@ -98,6 +98,16 @@ func (c *call) serve() (code int, err error) {
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: pair.Get,
 	})
+}
+
+// keeper reads which command keeps the lines, if any does.
+func (c *call) keeper(cfg *server.Config, tests *testBench) error {
+	cfg.Keep = c.text("keep")
+	if cfg.Keep != "" && (tests.controlled() || ledger.HasSeed(durable.Dir(c.dir))) {
+		return errors.New("-keep is for a clock that runs by itself: it does not go with -frozen, -seed, " +
+			"a directory that has a seed, or -test-control")
+	}
+	return nil
 }
 
 // peers reads whom the server calls.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,6 +43,9 @@ func TestAStandbyByAPipe(t *testing.T) {
 		}
 		batches := bufio.NewScanner(printed)
 		last := 0
+		if !batches.Scan() || !regexp.MustCompile(`^(0 -|\d+ [0-9a-f]{64})$`).MatchString(batches.Text()) {
+			t.Fatalf("receive begins with %q", batches.Text())
+		}
 		for n := 0; n < 10 && batches.Scan(); n++ {
 			if last, err = strconv.Atoi(batches.Text()); err != nil {
 				t.Fatal(err)

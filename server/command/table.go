@@ -75,6 +75,8 @@ var table = []verb{
 			"the `URL` that is asked to confirm each ticket that is paid or booked; without it they are confirmed at once"},
 		{"witness", []string(nil),
 			"the `URL VKEY` of a witness, which is asked to sign that the journal has only grown; may be given again"},
+		{"keep", "",
+			"the `command` that keeps each line elsewhere before it is answered, as ssh HOST waybill receive DIR"},
 		{"messenger-url", "", "the `URL` that is told what to send to passengers' phones; without it nothing"},
 		{"smtp", "",
 			"the mail server, `HOST:PORT`; without it e-mails to passengers become files in DIR/outbox"},

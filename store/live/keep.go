@@ -101,7 +101,22 @@ func (v *Value[S, E]) Waiting() (lines int, since time.Time) {
 	return lines, since
 }
 
-// silent reports whether the keeper is. The lock is held.
+// Newest returns the last line that is durable by now. Its error is that of a value that can no longer be
+// used.
+func (v *Value[S, E]) Newest() (journal.Head, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.head, v.usable()
+}
+
+// Silent reports whether the keeper has not said for 5 seconds that it has the oldest line that it was given.
+func (v *Value[S, E]) Silent() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.silent()
+}
+
+// silent is Silent where the lock is held.
 func (v *Value[S, E]) silent() bool {
 	return len(v.given) > 0 && time.Since(v.given[0].at) >= silentAfter
 }

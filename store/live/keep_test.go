@@ -44,6 +44,14 @@ func (k *keeper) seqs() (list []uint64) {
 func keepingValue(t *testing.T) (*live.Value[*count, string], *keeper, live.Config[*count, string]) {
 	cfg := config(t)
 	cfg.Durable = func(live.Written) {}
+	encode := cfg.Encode
+	cfg.Encode = func(e string, data, personal []byte) (string, []byte, []byte) {
+		kind, data, _ := encode(e, data, personal)
+		if e == "one" { // the others have a buffer without anything in it
+			personal = append(personal, `{"name":"Lesia"}`...)
+		}
+		return kind, data, personal
+	}
 	k := new(keeper)
 	cfg.Keep = k.keep
 	return open(t, cfg), k, cfg

@@ -78,7 +78,7 @@ type Config[S, E any] struct {
 type Keep func(kept func(seq uint64), failed func(error)) (give func([]journal.Line))
 
 // Durable is called once lines have become durable, before those who wait for them are released, in the order
-// of the lines: by the writer, which writes nothing meanwhile, or, where lines are kept elsewhere, by who says so.
+// of the lines: by the writer, which writes nothing meanwhile, or once they are kept elsewhere.
 type Durable func(Written)
 
 // Written is the result of one write and one sync that have made lines durable.

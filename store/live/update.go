@@ -59,6 +59,9 @@ func (v *Value[S, E]) update(decide func(S, time.Time) ([]E, error),
 	if err != nil {
 		return 0, err
 	}
+	if refused == ErrSilent {
+		return 0, refused
+	}
 	within, late := silentAfter, ErrSilent // a refusal rests on what it saw
 	if refused == nil {
 		within, late = doubtAfter, ErrDoubt

@@ -185,14 +185,17 @@ func (v *Value[S, E]) add(stamp journal.Stamp, kind string, data, personal []byt
 	w.chained = append(w.chained, l.Chained)
 	if v.cfg.Keep != nil {
 		l.Data = bytes.Clone(data)
-		l.Personal = bytes.Clone(personal)
+		l.Personal = nil
+		if len(personal) > 0 {
+			l.Personal = bytes.Clone(personal)
+		}
 		w.lines = append(w.lines, l)
 	}
 	return l.Head
 }
 
-// flush makes the added lines durable on this disk: one write, one sync. Unless they are kept elsewhere, that is
-// all that there is to it.
+// flush makes the added lines durable on this disk: one write, one sync. Unless they are kept elsewhere, that
+// is all that there is to it.
 func (v *Value[S, E]) flush() (Written, error) {
 	w := &v.w
 	w.rotated = false

@@ -16,6 +16,7 @@ type Counts struct {
 	Routes                    map[string]*routeCounts // by pattern; none comes to it later
 	Lines, Bytes              atomic.Uint64           // of the journal
 	Syncs, Batches            *Histogram
+	Keeps                     *Histogram // how long lines took to be kept elsewhere, in nanoseconds
 	Snapshots                 atomic.Uint64
 	Failed                    [ledger.Lanes]atomic.Uint64 // attempts to send one, by peer
 	SnapshotSize, Snapshotted atomic.Int64                // bytes, and Unix milliseconds, of the last
@@ -79,6 +80,7 @@ func NewCounts(patterns map[string]http.HandlerFunc) *Counts {
 		c.Routes[pattern] = &routeCounts{Took: NewHistogram(Latencies)}
 	}
 	c.Syncs = NewHistogram(Latencies)
+	c.Keeps = NewHistogram(Latencies)
 	c.Batches = NewHistogram(batchSizes)
 	return c
 }
@@ -90,6 +92,9 @@ func (c *Counts) Wrote(lines, bytes int, sync time.Duration) {
 	c.Batches.Observe(int64(lines))
 	c.Syncs.Observe(int64(sync))
 }
+
+// Kept counts lines that were kept elsewhere, by how long that took.
+func (c *Counts) Kept(took time.Duration) { c.Keeps.Observe(int64(took)) }
 
 // Snapshot counts a snapshot.
 func (c *Counts) Snapshot(bytes int64) {

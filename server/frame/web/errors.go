@@ -92,6 +92,9 @@ var (
 	ErrUnavailable = unavailable("the server is starting or stopping")
 	errFull        = unavailable("there is no room on the disk; nothing was changed")
 
+	// ErrSilent is for all that waits for the keeper (decision keep.silent).
+	ErrSilent = unavailable("the other machine that keeps the journal is silent; nothing was changed")
+
 	ErrManyConnections = unavailable("too many connections are open, and none of them is " +
 		"idle; nothing was changed")
 	// ErrAnswerWaits is for what the provider has answered and the journal has no room for yet.
@@ -103,7 +106,8 @@ var (
 	ErrInternal    = Fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
 	errUnknownFate = Fail(http.StatusInternalServerError, "INTERNAL",
 		"the journal cannot be written; whether this took effect is not known")
-	ErrGone = Detailed(http.StatusGone, "GONE",
+	errDoubt = Fail(http.StatusInternalServerError, "INTERNAL", "it is not known whether this was done")
+	ErrGone  = Detailed(http.StatusGone, "GONE",
 		"the legacy interface is no longer there for you; see the migration guide",
 		func(w *wire.Writer) {
 			w.String("migrationGuide", GuidePath)
@@ -282,6 +286,10 @@ func Explain(err error) *Failure {
 		return errUnknownFate
 	case errors.Is(err, live.ErrFull):
 		return errFull
+	case errors.Is(err, live.ErrSilent):
+		return ErrSilent
+	case errors.Is(err, live.ErrDoubt):
+		return errDoubt
 	case errors.Is(err, live.ErrClosed):
 		return ErrUnavailable
 	}

@@ -19,6 +19,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/live"
 )
 
 // Store keeps the state durable, as package store does. It alone changes the state: rooms get a ledger.State
@@ -42,6 +43,7 @@ type Options struct {
 	// see store.Config; either may be nil
 	Wrote       func(lines, bytes int, sync time.Duration)
 	Snapshotted func(bytes int64)
+	Keep        live.Keep
 }
 
 // config returns the options in the form of package store.
@@ -67,6 +69,7 @@ func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
 		Witnesses:   o.Witnesses,
 		Wrote:       o.Wrote,
 		Snapshotted: o.Snapshotted,
+		Keep:        o.Keep,
 	}
 	if o.Ready != nil {
 		sc.Ready = func(k *ledger.Keeper, found store.Found) error {

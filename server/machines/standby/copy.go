@@ -125,6 +125,14 @@ func (c *journalCopy) resume() (err error) {
 // next returns the number of the line that continues the copy.
 func (c *journalCopy) next() uint64 { return c.head.Seq + 1 }
 
+// has says which line is the last, by its number and hash.
+func (c *journalCopy) has() string {
+	if c.head.Seq == 0 {
+		return "0 -"
+	}
+	return fmt.Sprintf("%d %x", c.head.Seq, c.head.Hash)
+}
+
 // format says which directory it is a copy of, by the text of its file FORMAT.
 func (c *journalCopy) format(text []byte) error {
 	have, err := readonly.ReadFile(c.fsys, "FORMAT")

@@ -45,8 +45,9 @@ type Options struct {
 var ErrMovedClock = errors.New("clock.set: the clock was set, so that the journal is a test bench's; " +
 	"this binary cannot move a clock, and only reads such a directory")
 
-// Receive takes a copy's lines and files from a stream, and writes on out the number of the last line of each
-// batch, once that is on the disk. What does not continue the copy is a *Foreign, and what a newer version
+// Receive takes a copy's lines and files from a stream. It writes on out the number and the hash of the last
+// line that the copy has ("0 -" is none), and then the number of the last line of each batch, once that is on
+// the disk. What does not continue the copy is a *Foreign, and what a newer version
 // has written journal.ErrNewer; what came before it stays.
 func Receive(fsys durable.FS, o Options, in io.Reader, out io.Writer) error {
 	to, err := openCopy(fsys, o)
@@ -60,6 +61,9 @@ func Receive(fsys durable.FS, o Options, in io.Reader, out io.Writer) error {
 		out:  out,
 		said: to.next() - 1,
 		keys: map[string][]byte{},
+	}
+	if _, err := fmt.Fprintln(out, to.has()); err != nil {
+		return errors.Join(err, to.close())
 	}
 	err = r.run()
 	refused := errors.As(err, new(*Foreign)) || errors.Is(err, journal.ErrNewer) ||

@@ -60,7 +60,7 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 		t.to = plain{out}
 	case "copy":
 		t.next = t.from
-		t.to = &copied{fsys: fsys, out: out, sent: map[string][sha256.Size]byte{}}
+		t.to = NewCopy(fsys, out)
 	case "sql":
 		t.to = export.NewSQL(out)
 	default:
@@ -227,8 +227,28 @@ func (p plain) Line(l *journal.Line, wanted bool) error {
 
 func (p plain) Pause() error { return nil }
 
-// copied writes the lines, and before each the files that it needs.
-type copied struct {
+// WriteUntil writes the lines from one to another, which are all on the disk, with the files that a copy
+// needs.
+func WriteUntil(fsys readonly.FS, from, until uint64, out io.Writer) error {
+	t := &tail{
+		fsys:   fsys,
+		lines:  seek.NewLines(fsys),
+		to:     NewCopy(fsys, out),
+		from:   from,
+		next:   from,
+		until:  until,
+		proven: until,
+	}
+	return t.run(func() bool { return false }, nil)
+}
+
+// NewCopy returns a writer of lines and, before each, of the files that a copy needs for it.
+func NewCopy(fsys readonly.FS, out io.Writer) *Copy {
+	return &Copy{fsys: fsys, out: out, sent: map[string][sha256.Size]byte{}}
+}
+
+// Copy writes the lines, and before each the files that it needs.
+type Copy struct {
 	fsys readonly.FS
 	out  io.Writer
 	sent map[string][sha256.Size]byte // what was sent last under each name
@@ -236,7 +256,8 @@ type copied struct {
 	begun bool // the keys that were there at the beginning are sent
 }
 
-func (c *copied) Line(l *journal.Line, wanted bool) error {
+// Line writes a line of the journal, if it is wanted.
+func (c *Copy) Line(l *journal.Line, wanted bool) error {
 	if !wanted {
 		return nil
 	}
@@ -267,8 +288,8 @@ func (c *copied) Line(l *journal.Line, wanted bool) error {
 	return err
 }
 
-// pause sends keys that were made without a line that tells of them, as those of a new directory.
-func (c *copied) Pause() error {
+// Pause sends keys that were made without a line that tells of them, as those of a new directory.
+func (c *Copy) Pause() error {
 	if len(c.sent) == 0 {
 		return nil // nothing has told the receiver yet what directory this is
 	}
@@ -276,7 +297,7 @@ func (c *copied) Pause() error {
 }
 
 // keys writes the keys that have changed.
-func (c *copied) keys() error {
+func (c *Copy) keys() error {
 	names, err := c.fsys.List(ledger.KeyDir)
 	if err != nil {
 		return err
@@ -293,7 +314,7 @@ func (c *copied) keys() error {
 }
 
 // file writes a file, unless it was written as it is.
-func (c *copied) file(name string) error {
+func (c *Copy) file(name string) error {
 	text, err := readonly.ReadFile(c.fsys, name)
 	if err != nil {
 		return err

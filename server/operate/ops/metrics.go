@@ -47,6 +47,13 @@ func (x exposition) histogram(name, labels string, h *web.Histogram, unit float6
 		total, float64(h.Sum.Load())/unit)
 }
 
+// look reads what metrics count, and waits for nothing: they go on where lines are not kept elsewhere yet
+// (decision keep.silent), and promise nothing.
+func (s *Monitor) look(read func(ledger.State, time.Time)) error {
+	_, err := s.Store.Glance(read)
+	return err
+}
+
 // GetMetrics answers GET /metrics (decision probes.open).
 func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	tickets, err := s.recentTickets()
@@ -56,7 +63,7 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var waiting, parked int
 	var left map[ledger.SentAs]uint64
 	var oldest time.Duration
-	err = s.Store.View(func(st ledger.State, now time.Time) {
+	err = s.look(func(st ledger.State, now time.Time) {
 		waiting, parked = st.Outbox.Count()
 		left = st.Outbox.LeftCounts()
 		if since, ok := st.Outbox.Oldest(); ok {
@@ -70,6 +77,7 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	x := exposition{wire.NewWriter()}
 	s.writeRequests(x)
 	writeJournal(x, s.Counts)
+	s.writeKeeper(x)
 	if err := s.writeWitnesses(x); err != nil {
 		return err
 	}
@@ -138,7 +146,7 @@ func (s *Monitor) writeRequests(x exposition) {
 // writeWitnesses writes how far the witnesses have come. A line that was written since they were asked is
 // unsigned: it is one for a minute at most, while they answer.
 func (s *Monitor) writeWitnesses(x exposition) error {
-	head, err := s.Store.ViewAt(func(*ledger.Keeper) {})
+	head, err := s.Store.Newest()
 	if err != nil {
 		return err
 	}
@@ -181,6 +189,14 @@ func writeJournal(x exposition, c *web.Counts) {
 	}
 }
 
+// writeKeeper writes what is counted of the keeper; without one all of it stays zero.
+func (s *Monitor) writeKeeper(x exposition) {
+	waiting, _ := s.Store.Waiting()
+	x.single("waybill_keep_lines_waiting", "gauge", "Lines that the keeper has yet to confirm.", waiting)
+	x.family("waybill_keep_seconds", "histogram", "How long lines took to be kept elsewhere.")
+	x.histogram("waybill_keep_seconds", "", s.Counts.Keeps, float64(time.Second))
+}
+
 // PhaseNames are what metrics call the phases of tickets.
 var PhaseNames = [...]string{booking.Unpaid: "unpaid",
 	booking.Booked:      "booked",
@@ -199,7 +215,7 @@ func (s *Monitor) recentTickets() (n [len(PhaseNames)]int, err error) {
 	}
 	var frozen booking.Frozen
 	var now time.Time
-	err = s.Store.View(func(st ledger.State, at time.Time) {
+	err = s.look(func(st ledger.State, at time.Time) {
 		frozen = st.Bookings.Freeze()
 		frozen.Step = s.Store.Pace().Step
 		now = at

@@ -1,0 +1,170 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Decision keep.answers: `serve -keep 'waybill receive DIR'`: whenever the server is killed, the keeper has
+// every line that anybody was told of; the next start sends what it lacks, and goes on.
+func TestAKeeperHasEverythingThatWasAnswered(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	standby := filepath.Join(filepath.Dir(dir), "standby")
+	keeper := fmt.Sprintf("exec '%s' receive '%s'", bin, standby)
+	line := regexp.MustCompile(`^\d+$`)
+	for kill := range 3 {
+		p := startProcess(t, bin, dir, "-keep", keeper)
+		p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+		order := offer(t, p)
+		var mu sync.Mutex
+		told := 0
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 3 + kill { // as many as the bus has seats
+					seq := p.sells(t, order)
+					mu.Lock()
+					told = max(told, seq)
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+		next := ""
+		for range 100 { // the keeper has the directory locked until it has seen the end of its input
+			_, next, _ = run(t, nil, "receive", "-next", standby)
+			if next = strings.TrimSpace(next); line.MatchString(next) {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if n, err := strconv.Atoi(next); err != nil || n <= told || told == 0 {
+			t.Errorf("kill %d: line %d was told of, and the keeper goes on from %q", kill, told, next)
+		}
+	}
+	p := startProcess(t, bin, dir, "-keep", keeper)
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("a stop ends with %v", err)
+	}
+	here := content(t, dir, firstFile)
+	if there := content(t, standby, firstFile); there != here {
+		t.Errorf("the keeper has %d bytes of %d", len(there), len(here))
+	}
+}
+
+// sells sells a ticket, and returns the line that the answer names.
+func (p *process) sells(t *testing.T, order string) int {
+	status, body, header := p.callFor("POST", "/v2/bookings", order)
+	if status != 201 {
+		t.Errorf("%d %s", status, body)
+	}
+	seq, err := strconv.Atoi(header.Get("Waybill-Seq"))
+	if err != nil {
+		t.Error(err, header)
+	}
+	return seq
+}
+
+// Decision keep.begins: a keeper that begins wrongly stops the start before a line is written.
+func TestAKeeperThatBeginsWronglyStopsTheStart(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	want(t, 0, "", "import", "-data", dir, "../../testdata/demo")
+	before := content(t, dir, firstFile)
+	lines := strings.Count(before, "\n")
+	has := func(seq int) string {
+		return fmt.Sprintf("echo %d %s; cat >&2", seq, strings.Repeat("ab", 32))
+	}
+	for _, c := range []struct {
+		keeper, says string
+		code         int
+	}{
+		{has(lines + 5), fmt.Sprint("another machine has gone on from line ", lines+5), 78},
+		{has(lines), fmt.Sprint("another machine has gone on from line ", lines), 78},
+		{"echo hello; cat >&2", "first line is not SEQ HASH", 78},
+		{"echo 5; cat >&2", "first line is not SEQ HASH", 78},
+		{"exit 0", "ended before it said", 74},
+		{"/no/such/command", "ended before it said", 74},
+	} {
+		cmd := exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", dir, "-keep", c.keeper)
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) {
+			t.Errorf("%s: exit %d, want %d\n%s", c.keeper, code, c.code, out)
+		}
+		if content(t, dir, firstFile) != before {
+			t.Fatalf("%s: a line was written", c.keeper)
+		}
+	}
+	want(t, 2, "-keep is for a clock", "serve", "-data", dir, "-keep", "cat", "-test-clock", "now", "-frozen")
+	want(t, 2, "-keep is for a clock", "serve", "-data", dir, "-keep", "cat", "-test-clock", "now",
+		"-test-control", "127.0.0.1:1")
+}
+
+// Decisions keep.silent and keep.fails: beside a silent keeper nothing is changed, the server is not ready,
+// and all goes on by itself; a keeper that ends, or says what it was not sent, ends the server with 74.
+func TestASilentKeeper(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	temp := filepath.Dir(dir)
+	hold := filepath.Join(temp, "hold")
+	lie := filepath.Join(temp, "lie")
+	keeper := fmt.Sprintf(`'%s' receive '%s/standby' | while read l; do while [ -e '%s' ]; do sleep 0.1; done
+		[ ! -e '%s' ] || l=999999; echo "$l"; done`, bin, temp, hold, lie)
+	p := startProcess(t, bin, dir, "-keep", keeper)
+	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+	order := offer(t, p)
+	p.sells(t, order)
+	touch := func(name string) {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touch(hold)
+	waits := make(chan int, 1)
+	go func() {
+		status, _ := p.call("POST", "/v2/bookings", order)
+		waits <- status
+	}()
+	for status := 0; status != 503; time.Sleep(100 * time.Millisecond) {
+		status, _ = p.call("GET", "/readyz", "")
+	}
+	status, body, header := p.callFor("POST", "/v2/bookings", order)
+	if status != 503 || header.Get("Retry-After") == "" || !strings.Contains(body, "silent") {
+		t.Errorf("a change beside a silent keeper: %d %v %s", status, header, body)
+	}
+	waiting := regexp.MustCompile(`\nwaybill_keep_lines_waiting [1-9]`)
+	for _, path := range []string{"/livez", "/metrics"} {
+		if status, body := p.call("GET", path, ""); status != 200 ||
+			path == "/metrics" && !waiting.MatchString(body) {
+			t.Errorf("%s beside a silent keeper: %d", path, status)
+		}
+	}
+	if err := os.Remove(hold); err != nil {
+		t.Fatal(err)
+	}
+	if status := <-waits; status != 201 {
+		t.Errorf("what waited for the keeper is answered with %d", status)
+	}
+	if status, _ := p.call("GET", "/readyz", ""); status != 200 {
+		t.Errorf("it is not ready again: %d", status)
+	}
+	touch(lie)
+	p.call("POST", "/v2/bookings", order)
+	p.cmd.Wait()
+	if code := p.cmd.ProcessState.ExitCode(); code != exitIO {
+		t.Errorf("a keeper that lies ends the server with %d", code)
+	}
+}

@@ -1,0 +1,336 @@
+// Package keep has another place keep each line before it counts (contract: serve -keep). A keeper is any
+// command: it is given, on its standard input, what `waybill tail -format copy` gives, and prints, a line
+// each:
+//
+//	SEQ HASH     once, at its start: the last line that it had; "0 -" where it had none
+//	SEQ          the last line that it has for good by now
+//
+//	k := &keep.Keeper{Command: "ssh standby waybill receive DIR", FS: fsys, Log: log}
+//	err := k.Catch(head)       // before a line is written: it has what is here, and no more
+//	cfg.Keep = k.Keep          // from then on it is given what is written
+//	k.Close()                  // once all is kept
+//
+// It is never started again while a server runs: its end is as final as a failed sync.
+package keep
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"waybill/server/machines/tail"
+	"waybill/store/durable/readonly"
+	"waybill/store/journal"
+	"waybill/store/journal/seek"
+)
+
+var (
+	// ErrForm is the error of a keeper that does not begin as one.
+	ErrForm = errors.New("the keeper's first line is not SEQ HASH")
+	// ErrEnded is the error of a keeper that has ended before it was told to.
+	ErrEnded = errors.New("the keeper has ended")
+)
+
+// Ahead is the error of a start whose keeper has lines that the directory has not.
+type Ahead struct{ Last uint64 }
+
+// Error names the last line that both may have.
+func (e *Ahead) Error() string {
+	return fmt.Sprintf("another machine has gone on from line %d", e.Last)
+}
+
+const (
+	firstLine = 200             // bytes that a keeper's lines have at most
+	idle      = time.Second     // how often it is looked for keys that came without a line
+	endWithin = 5 * time.Second // how long a keeper may take to end once it has all
+)
+
+// Keeper is a command that keeps lines. Its methods are called in the order Catch, Keep, Close.
+type Keeper struct {
+	Command string
+	FS      readonly.FS // of the directory, for the files that a copy needs
+	Log     *slog.Logger
+	Took    func(time.Duration) // unless it is nil, is called with how long each write took to be kept
+
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	ended chan struct{} // closed when the command has ended
+
+	mu     sync.Mutex
+	queue  []journal.Line // to be sent
+	sent   uint64         // the last line that was sent
+	times  []handed       // what was handed over and is not kept, in order
+	ending bool           // its end is no failure from here on
+	wake   chan struct{}
+
+	kept   func(uint64)
+	failed func(error)
+}
+
+// handed is when lines were handed over.
+type handed struct {
+	last uint64
+	at   time.Time
+}
+
+// start starts the command in a process group of its own: what ends a server by its group does not end the
+// keeper before it has all.
+func (k *Keeper) start() (err error) {
+	k.cmd = exec.Command("sh", "-c", k.Command)
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	k.cmd.Stderr = &sayings{log: k.Log}
+	if k.in, err = k.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := k.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	k.out = bufio.NewReaderSize(out, firstLine)
+	k.wake = make(chan struct{}, 1)
+	k.ended = make(chan struct{})
+	return k.cmd.Start()
+}
+
+// Catch starts the keeper, and returns once it has all lines up to head, which is the last of the directory.
+// It writes nothing there. Errors: *Ahead, ErrForm, ErrEnded.
+func (k *Keeper) Catch(head journal.Head) error {
+	if err := k.start(); err != nil {
+		return err
+	}
+	err := k.catch(head)
+	if err != nil {
+		k.stop()
+	}
+	return err
+}
+
+func (k *Keeper) catch(head journal.Head) error {
+	line, err := k.read()
+	if err != nil {
+		return fmt.Errorf("%w before it said what it has", ErrEnded)
+	}
+	seq, hash, found := strings.Cut(line, " ")
+	last, wrong := strconv.ParseUint(seq, 10, 64)
+	if !found || wrong != nil || (last == 0) != (hash == "-") {
+		return fmt.Errorf("%w: %.100q", ErrForm, line)
+	}
+	if err := k.compare(last, hash, head); err != nil {
+		return err
+	}
+	if last == head.Seq {
+		k.sent = last
+		return nil
+	}
+	sending := make(chan error, 1)
+	go func() {
+		sending <- tail.WriteUntil(k.FS, last+1, head.Seq, k.in)
+	}()
+	for last < head.Seq {
+		seq, err := k.readSeq(head.Seq)
+		if err != nil {
+			return err
+		}
+		last = seq
+	}
+	k.sent = head.Seq
+	return <-sending
+}
+
+// compare holds the keeper's last line against the same one here.
+func (k *Keeper) compare(last uint64, hash string, head journal.Head) error {
+	if last > head.Seq {
+		return &Ahead{last}
+	}
+	if last == 0 {
+		return nil
+	}
+	same := false
+	err := seek.NewLines(k.FS).Read([]uint64{last}, func(l *journal.Line) error {
+		same = fmt.Sprintf("%x", l.Hash) == hash
+		return nil
+	})
+	if err == nil && !same {
+		err = &Ahead{last}
+	}
+	return err
+}
+
+// Keep is the store's way to the keeper (live.Keep).
+func (k *Keeper) Keep(kept func(uint64), failed func(error)) (give func([]journal.Line)) {
+	k.kept, k.failed = kept, failed
+	go k.send()
+	go k.hear()
+	return func(lines []journal.Line) {
+		k.mu.Lock()
+		k.queue = append(k.queue, lines...)
+		k.times = append(k.times, handed{lines[len(lines)-1].Seq, time.Now()})
+		k.mu.Unlock()
+		select {
+		case k.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// send sends lines as they come, and keys that came without one.
+func (k *Keeper) send() {
+	out := bufio.NewWriterSize(k.in, 1<<16)
+	to := tail.NewCopy(k.FS, out)
+	for {
+		lines := k.take()
+		err := error(nil)
+		for i := range lines {
+			if err == nil {
+				err = to.Line(&lines[i], true)
+			}
+		}
+		if len(lines) == 0 {
+			err = to.Pause()
+		}
+		if err = errors.Join(err, out.Flush()); err != nil {
+			k.fail(err)
+			return
+		}
+		if len(lines) > 0 {
+			continue
+		}
+		select {
+		case <-k.wake:
+		case <-time.After(idle):
+		case <-k.ended:
+			return
+		}
+	}
+}
+
+// take takes the lines that are to be sent.
+func (k *Keeper) take() []journal.Line {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	lines := k.queue
+	k.queue = nil
+	if len(lines) > 0 {
+		k.sent = lines[len(lines)-1].Seq
+	}
+	return lines
+}
+
+// hear hears what is kept, until the command ends.
+func (k *Keeper) hear() {
+	defer close(k.ended)
+	for {
+		seq, err := k.readSeq(0)
+		if err != nil {
+			k.fail(err)
+			k.stop()
+			return
+		}
+		k.measure(seq)
+		k.kept(seq)
+	}
+}
+
+// measure says how long lines took that are kept by now.
+func (k *Keeper) measure(seq uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.times) > 0 && k.times[0].last <= seq {
+		if k.Took != nil {
+			k.Took(time.Since(k.times[0].at))
+		}
+		k.times = k.times[1:]
+	}
+}
+
+// fail ends the store, unless the keeper was told to end.
+func (k *Keeper) fail(err error) {
+	k.mu.Lock()
+	ending := k.ending
+	k.mu.Unlock()
+	if !ending {
+		k.failed(err)
+	}
+}
+
+// readSeq reads how far lines are kept.
+func (k *Keeper) readSeq(most uint64) (uint64, error) {
+	line, err := k.read()
+	if err != nil {
+		return 0, ErrEnded
+	}
+	seq, err := strconv.ParseUint(line, 10, 64)
+	k.mu.Lock()
+	most = max(most, k.sent) // it may have answered what was sent while this waited
+	k.mu.Unlock()
+	if err != nil || seq > most {
+		return 0, fmt.Errorf("the keeper says %.100q, which is no line that was sent to it", line)
+	}
+	return seq, nil
+}
+
+// read reads a line of the keeper's.
+func (k *Keeper) read() (string, error) {
+	line, err := k.out.ReadSlice('\n')
+	if err == bufio.ErrBufferFull { // what follows is not read: it is no seq
+		return string(line), nil
+	}
+	return strings.TrimSuffix(string(line), "\n"), err
+}
+
+// Close tells the keeper that nothing follows, and waits for its end. All lines are kept by then.
+func (k *Keeper) Close() {
+	if k.cmd == nil || k.cmd.Process == nil {
+		return
+	}
+	k.mu.Lock()
+	k.ending = true
+	k.mu.Unlock()
+	k.in.Close()
+	if k.kept == nil { // no line was ever given: nobody hears it
+		k.stop()
+		return
+	}
+	select {
+	case <-k.ended:
+	case <-time.After(endWithin):
+		k.Log.Warn("the keeper does not end once it has all, and is killed")
+		syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
+		<-k.ended
+	}
+}
+
+// stop ends a keeper that nobody listens to.
+func (k *Keeper) stop() {
+	k.in.Close()
+	syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
+	k.cmd.Wait()
+}
+
+// sayings writes what a keeper says on its standard error into the log, a line each.
+type sayings struct {
+	log  *slog.Logger
+	rest []byte
+}
+
+// Write logs whole lines. A line that is too long is cut into several.
+func (s *sayings) Write(text []byte) (int, error) {
+	s.rest = append(s.rest, text...)
+	for {
+		line, rest, whole := strings.Cut(string(s.rest), "\n")
+		if !whole && len(s.rest) < 4096 {
+			return len(text), nil
+		}
+		s.log.Warn("the keeper says", "text", line[:min(len(line), 4096)])
+		s.rest = []byte(rest)
+	}
+}
