@@ -58,7 +58,8 @@ type ticketShown struct {
 	Chip       chip
 	Price      string
 	Rides      []rideShown
-	Unanswered string // what the provider was asked, and has not answered
+	Unanswered string // what the provider was asked, and is waited for
+	Unclear    string // what it was asked, where its answer is unclear
 	Outlooks   []outlook
 }
 
@@ -166,7 +167,14 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 		Price:     amount(t.Price(), t),
 	}
 	if ask, asked := st.Bookings.Ask(t.ID); asked {
-		x.Unanswered = ask.Action.String()
+		asks := questions{t.ID: ask}
+		x.Chip = asks.chipOf(t, now)
+		switch {
+		case asks.isAsked(t):
+			x.Unanswered = ask.Action.String()
+		case asks.isUnclear(t, now):
+			x.Unclear = ask.Action.String()
+		}
 	}
 	for _, l := range t.Itinerary() {
 		form := l.Run.Form

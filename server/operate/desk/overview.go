@@ -11,7 +11,6 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/schedule"
-	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
 	"waybill/server/proof/witness"
@@ -66,6 +65,8 @@ type glance struct {
 	tt       *schedule.Timetable
 	changes  []*booking.RunChange
 	messages messageCounts
+	asked    int // tickets that a provider is asked about
+	unclear  int // whose answer is unclear
 }
 
 // getOverview answers GET /: Today.
@@ -140,12 +141,18 @@ func (x *overview) fill(r *http.Request, g *glance) error {
 // count counts the tickets by state. It needs no lock.
 func (x *overview) count(g *glance) {
 	counts := map[string]int{}
+	asks := questions(g.frozen.Asks)
 	for b := range g.frozen.All() {
 		x.Bookings++
 		for i := range b.Tickets {
-			counts[stateOf(&b.Tickets[i], g.now)]++
+			t := &b.Tickets[i]
+			counts[asks.stateOf(t, g.now)]++
+			if asks.isUnclear(t, g.now) {
+				g.unclear++
+			}
 		}
 	}
+	g.asked = counts[stateAsked]
 	for _, state := range states {
 		if counts[state] == 0 {
 			continue
@@ -180,12 +187,7 @@ type concern struct {
 // and cannot be kept, and what differs from what tickets say.
 func (g *glance) concerns() (list []concern) {
 	list = g.messages.concerns()
-	if n := len(g.frozen.Asks); n > 0 {
-		list = append(list, concern{
-			"A provider was asked about " + words.Counted(n, "ticket") + " and has not answered.",
-			"/search?state=" + stateAsked,
-		})
-	}
+	list = append(list, askedConcerns(g.asked, g.unclear)...)
 	surplus := g.frozen.Surplus(g.tt, g.now)
 	for _, x := range surplus.Oversold {
 		list = append(list, concernOf(x.Run, x.String()))

@@ -311,7 +311,7 @@ func TestRunsAreFoundByCompanyAndCity(t *testing.T) {
 }
 
 // Decision desk.today: Today says first what needs somebody: refused messages, that no e-mail
-// leaves this machine, tickets that a provider was asked about, runs with more passengers than seats; each is
+// leaves this machine, tickets about which a provider's answer is missing, runs with more passengers than seats; each is
 // a link.
 func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 	t.Parallel()
@@ -355,7 +355,7 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 		`<ul class="needs">`,
 		`<li><a href="/messages">2 messages were refused for good.</a></li>`,
 		`<li><a href="/messages">No e-mail leaves this machine: there is no mail server. 1 e-mail became a file.</a></li>`,
-		`<li><a href="/search?state=asked">A provider was asked about 1 ticket and has not answered.</a></li>`,
+		`<li><a href="/search?state=unclear">The provider&#39;s answer about 1 ticket did not come`,
 		`<li><a href="/run?date=2026-11-25&amp;trip=kl-0530">`,
 		"</ul>",
 		"Runs of Friday",
@@ -369,7 +369,7 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 		}
 		at += n
 	}
-	o.see("/search?state=asked", "Test Franko", "1 ticket,")
+	o.see("/search?state=unclear", "Test Franko", "1 ticket,")
 	if list := o.see("/search?state=paid", "Test Ukrainka"); strings.Contains(list, "Franko") {
 		t.Errorf("a booked ticket is among those that are paid:\n%s", list)
 	}
