@@ -329,7 +329,7 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 	b := o.book("Ukrainka", "Franko").Data.Booking
 	pay := "/v2/bookings/" + b.ID + "/pay"
 	o.ask("POST", pay, `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
-	o.see("/", "No e-mail leaves this machine: there is no mail server. 1 e-mail became a file.")
+	o.see("/", "No e-mail leaves this machine: there is no mail server. 1 e-mail became a file since the directory was made.")
 	o.post("/test/faults", "rules="+url.QueryEscape(
 		`{"on":"POST /v2/bookings/{id}/book","times":1,"do":"message-fails"}`), "The rules are in force.")
 	o.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
@@ -354,7 +354,7 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 		"<h1>Today</h1>",
 		`<ul class="needs">`,
 		`<li><a href="/messages">2 messages were refused for good.</a></li>`,
-		`<li><a href="/messages">No e-mail leaves this machine: there is no mail server. 1 e-mail became a file.</a></li>`,
+		`<li><a href="/messages">No e-mail leaves this machine: there is no mail server. 1 e-mail became a file since the directory was made.</a></li>`,
 		`<li><a href="/search?state=unclear">The provider&#39;s answer about 1 ticket did not come`,
 		`<li><a href="/run?date=2026-11-25&amp;trip=kl-0530">`,
 		"</ul>",
