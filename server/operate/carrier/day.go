@@ -18,6 +18,8 @@ type Query struct {
 	On    schedule.Day // on which they leave by the list's clock; not used where Today is set
 	Today bool         // the day that it now is by the list's clock
 	Ahead bool         // without those that are over
+	// UnderWay has the runs instead that have left before that day, whenever that was, and have not arrived.
+	UnderWay bool
 
 	// Names, or parts of names, in any language of the timetable; "" is any.
 	Company string
@@ -68,8 +70,7 @@ func (s *Dispatcher) Day(q Query) (*Day, error) {
 	}
 	var runs []candidate
 	for _, run := range c.runs {
-		over := q.Ahead && !run.arrives.After(c.now)
-		if !over && schedule.DayOf(run.leaves.In(x.Clock)) == x.On {
+		if c.isIn(q, x, run) {
 			runs = append(runs, run)
 		}
 	}
@@ -91,6 +92,16 @@ func (s *Dispatcher) Day(q Query) (*Day, error) {
 		run.Arrives = run.Arrives.In(x.Clock)
 	}
 	return x, err
+}
+
+// isIn reports whether a run is in the list of a query, whose day and clock are known.
+func (c *candidates) isIn(q Query, x *Day, run candidate) bool {
+	on := schedule.DayOf(run.leaves.In(x.Clock))
+	over := !run.arrives.After(c.now)
+	if q.UnderWay {
+		return on < x.On && !over && !run.leaves.After(c.now)
+	}
+	return on == x.On && !(q.Ahead && over)
 }
 
 // newRunShown returns a run as a list has it.

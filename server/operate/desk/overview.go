@@ -24,8 +24,7 @@ type overview struct {
 	Needs      []concern // of a page
 	NeedsPages pager
 	Today      runList
-	Yesterday  int    // runs of the day before that are still under way
-	Before     string // the day before
+	UnderWay   int // runs that left before today and are still under way
 
 	Changed      []*booking.RunChange // of a page: runs that are not over
 	ChangedPages pager
@@ -93,7 +92,7 @@ func (s *Desk) getOverview(w http.ResponseWriter, r *http.Request, by ledger.By)
 	if x.Today, err = s.listRuns(r, carrier.Query{Today: true, Ahead: true}); err != nil {
 		return err
 	}
-	if err := s.addYesterday(x); err != nil {
+	if err := s.addUnderWay(x); err != nil {
 		return err
 	}
 	if err := x.fill(r, g); err != nil {
@@ -109,14 +108,13 @@ func (s *Desk) getOverview(w http.ResponseWriter, r *http.Request, by ledger.By)
 	})
 }
 
-// addYesterday counts the runs that left on the day before and have not arrived.
-func (s *Desk) addYesterday(x *overview) error {
-	before, err := s.carrier.Day(carrier.Query{On: x.Today.On - 1, Ahead: true, PerPage: 1})
+// addUnderWay counts the runs that left before today, whatever day that was, and have not arrived.
+func (s *Desk) addUnderWay(x *overview) error {
+	before, err := s.carrier.Day(carrier.Query{Today: true, UnderWay: true, PerPage: 1})
 	if err != nil {
 		return err
 	}
-	x.Yesterday = before.Total
-	x.Before = before.On.String()
+	x.UnderWay = before.Total
 	return nil
 }
 

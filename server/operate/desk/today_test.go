@@ -188,12 +188,36 @@ func TestTodayEndsAtMidnightOfTheStation(t *testing.T) {
 	o.lists("/", "late Fri 20 Nov 23:50 has left")
 	o.ask("POST", "/test/clock", `{"advance":"1s"}`, nil)
 	o.see("/", "Runs of Saturday 21 November 2026",
-		`"/runs?date=2026-11-20">1 run of yesterday is still under way`)
+		`"/runs?underway=true">1 run that left before today is still under way`)
+	o.see("/runs?underway=true", "Runs under way that left before 2026-11-21")
+	o.lists("/runs?underway=true", "late Fri 20 Nov 23:50 has left")
 	o.lists("/",
 		"night Sat 21 Nov 01:30 service day 2026-11-20", "morning Sat 21 Nov 08:00", "late Sat 21 Nov 23:50")
 	o.see("/runs", "Runs of 2026-11-21")
 	o.ask("POST", "/test/clock", `{"advance":"2h"}`, nil) // midnight of UTC
 	o.see("/", "Runs of Saturday 21 November 2026")
+}
+
+// Decision desk.today: a run that takes days stays a link away on Today for as long as it is under way.
+func TestARunOfDaysIsOnTodayUntilItArrives(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	buses := []bus{
+		{"far", "k", "Kyiv", "Lviv", "12:00:00", "72:00:00"}, // 60 hours
+		{"short", "k", "Kyiv", "Lviv", "13:00:00", "15:00:00"},
+	}
+	o.importBuses(map[string]string{"k": "Kyiv Lines"}, buses)
+	const link = `<a href="/runs?underway=true">`
+	o.see("/", link+"2 runs that left before today are still under way")
+	o.lists("/runs?underway=true", "far Wed 18 Nov 12:00 has left", "far Thu 19 Nov 12:00 has left")
+	o.ask("POST", "/test/clock", `{"advance":"14h"}`, nil) // midnight in Kyiv: one arrives, one is of today no more
+	o.lists("/runs?underway=true", "far Thu 19 Nov 12:00 has left", "far Fri 20 Nov 12:00 has left")
+	o.lists("/runs?underway=true&company=nobody")
+	o.lists("/runs?date=2026-11-19", "far Thu 19 Nov 12:00 has left", "short Thu 19 Nov 13:00 has arrived")
+	o.importBuses(map[string]string{"k": "Kyiv Lines"}, buses[1:])
+	o.lacks(o.see("/"), link)
+	o.see("/runs?underway=true", "No run that left before this day is still under way")
 }
 
 // Decision desk.today: a run that is over, when it would have arrived, leaves Today's list. Runs
