@@ -281,7 +281,7 @@ func (s *Dispatcher) Next(id string) (next ids.RunName, ok bool, err error) {
 	}
 	var names []ids.RunName
 	for _, run := range sold {
-		if strings.EqualFold(run.Form.Trip, id) && !c.isScheduled(run) {
+		if isTrip(run.Form.Trip, id) && !c.isScheduled(run) {
 			names = append(names, ids.RunName{Trip: run.Form.Trip, Day: run.Day})
 		}
 	}
@@ -300,13 +300,18 @@ func (s *Dispatcher) Next(id string) (next ids.RunName, ok bool, err error) {
 	return run.name, true, err
 }
 
+// isTrip reports whether a trip is meant by an id, which may be that of the feed.
+func isTrip(trip, id string) bool {
+	return strings.EqualFold(trip, id) || strings.EqualFold(schedule.FeedID(trip), id)
+}
+
 // tripOf returns a trip by its id. One that differs only by case is taken where there is no other.
 func tripOf(tt *schedule.Timetable, id string) (trip int32, known bool) {
 	if trip, known = tt.TripByID(id); known {
 		return trip, true
 	}
 	i := slices.IndexFunc(tt.Trips, func(x schedule.Trip) bool {
-		return strings.EqualFold(x.ID, id)
+		return isTrip(x.ID, id)
 	})
 	return int32(i), i >= 0
 }
