@@ -115,8 +115,8 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 		Route:    form.Route.Name,
 		From:     form.Stops[0].City.Name,
 		To:       form.Stops[last].City.Name,
-		Leaves:   run.Local(run.Dep(0), 0),
-		Arrives:  run.Local(run.Arr(last), last),
+		Leaves:   Local(run, run.Dep(0), 0),
+		Arrives:  Local(run, run.Arr(last), last),
 		Capacity: int(form.Bus.Seats),
 		Free:     int(form.Bus.Seats),
 		News:     ShortNews(&m.Change),
@@ -125,8 +125,7 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 		x.Taken = max(x.Taken, part.Taken)
 		x.Free = min(x.Free, part.Free)
 	}
-	trip, known := tt.TripByID(name.Trip)
-	x.Withdrawn = !known || !tt.Scheduled(trip, name.Day)
+	x.Withdrawn = isWithdrawn(tt, name)
 	x.Overfull = x.Taken > x.Capacity
 	x.Left = !x.Leaves.After(now)
 	x.Over = !x.Arrives.After(now)
@@ -138,6 +137,12 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 		x.News = strings.TrimPrefix(x.News+", more passengers than seats", ", ")
 	}
 	return x
+}
+
+// isWithdrawn reports whether the timetable no longer has a run.
+func isWithdrawn(tt *schedule.Timetable, name ids.RunName) bool {
+	trip, known := tt.TripByID(name.Trip)
+	return !known || !tt.Scheduled(trip, name.Day)
 }
 
 // ShortNews says in a word or two what a carrier has changed of a run; "" is nothing.

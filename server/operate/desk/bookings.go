@@ -183,8 +183,8 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 		x.Rides = append(x.Rides, rideShown{
 			From:    form.Stops[l.From].Title(),
 			To:      form.Stops[l.To].Title(),
-			Leaves:  l.Run.Local(l.Run.Dep(l.From), l.From),
-			Arrives: l.Run.Local(l.Run.Arr(l.To), l.To),
+			Leaves:  carrier.Local(l.Run, l.Run.Dep(l.From), l.From),
+			Arrives: carrier.Local(l.Run, l.Run.Arr(l.To), l.To),
 			Seat:    int(l.Seat),
 			Run:     name.String(),
 			Link:    runPath(name.Trip, name.Day.String()),

@@ -277,7 +277,7 @@ func parse() *template.Template {
 		"at":      func(t time.Time) string { return t.UTC().Format("Mon 2 Jan 2006 15:04:05 UTC") },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"day":     func(d schedule.Day) string { return d.Date().Format("Monday 2 January 2006") },
-		"when":    func(t time.Time) string { return t.Format("Mon 2 Jan 15:04") },
+		"when":    func(t time.Time) string { return carrier.Write(t, "Mon 2 Jan 15:04") },
 		"feed":    schedule.FeedID,
 		"short":   func(hash string) string { return hash[:min(len(hash), 12)] },
 		"counted": words.Counted[int],

@@ -15,6 +15,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
+	"waybill/server/operate/carrier"
 	"waybill/server/reach/ticket"
 )
 
@@ -233,7 +234,7 @@ func newFound(b *booking.Booking, t *booking.Ticket, c chip) foundTicket {
 		Passenger: passengerOf(t),
 		Ride: fmt.Sprintf("%s – %s", first.Run.Form.Stops[first.From].City.Name,
 			last.Run.Form.Stops[last.To].City.Name),
-		Leaves: first.Run.Local(first.Run.Dep(first.From), first.From),
+		Leaves: carrier.Local(first.Run, first.Run.Dep(first.From), first.From),
 		Chip:   c,
 		Link:   ticketPath(b.ID, t.ID),
 	}

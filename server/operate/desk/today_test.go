@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -27,8 +26,8 @@ type bus struct {
 }
 
 // importBuses has a timetable of some buses, each day, come into force. Carriers and cities are named as in
-// the feed; each city's clock is that of Kyiv, but of Warsaw.
-func (o *operator) importBuses(carriers map[string]string, buses []bus) {
+// the feed; each city's clock is that of Kyiv, but of Warsaw. It returns what the import says.
+func (o *operator) importBuses(carriers map[string]string, buses []bus) string {
 	o.Helper()
 	text := map[string]*strings.Builder{}
 	add := func(file, header, line string) {
@@ -72,9 +71,11 @@ func (o *operator) importBuses(carriers map[string]string, buses []bus) {
 	for file, lines := range text {
 		feed[file] = &fstest.MapFile{Data: []byte(lines.String())}
 	}
-	if err := o.front.Server.Admin.Import(feed, "buses", admin.ImportOptions{}, io.Discard); err != nil {
+	var said strings.Builder
+	if err := o.front.Server.Admin.Import(feed, "buses", admin.ImportOptions{}, &said); err != nil {
 		o.Fatal(err)
 	}
+	return said.String()
 }
 
 // night is a timetable of one carrier: buses that leave before and after midnight.
@@ -96,7 +97,7 @@ func (o *operator) rows(path string) (list []string) {
 	o.Helper()
 	for _, found := range row.FindAllStringSubmatch(o.see(path), -1) {
 		leaves := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(found[1], "")
-		list = append(list, found[3]+" "+leaves)
+		list = append(list, found[3]+" "+html.UnescapeString(leaves))
 	}
 	return list
 }
