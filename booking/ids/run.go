@@ -39,9 +39,9 @@ func (n *RunName) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// String returns the name as messages have it.
+// String returns the name as messages have it: by the feed's own id of the trip.
 func (n RunName) String() string {
-	return fmt.Sprintf("trip %s on %s", n.Trip, n.Day)
+	return fmt.Sprintf("trip %s on %s", schedule.FeedID(n.Trip), n.Day)
 }
 
 // Key returns what the run is found by.

@@ -91,7 +91,7 @@ func (s *Keeper) forget(now time.Time, tickets []ids.ID) error {
 		return err
 	}
 	for _, id := range tickets {
-		s.Outbox.removeOf(id)
+		s.Outbox.erase(now, id)
 	}
 	return nil
 }

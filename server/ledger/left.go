@@ -16,10 +16,14 @@ const (
 	SentAsFile    SentAs = "file" // an e-mail where there is no mail server
 	SentAsNone    SentAs = "none" // it was no longer true when it could have been sent
 	SentAsUnknown SentAs = ""     // the line is of before format 2, which does not say it
+
+	// SentAsErased is of a message that was not sent when its passenger was forgotten. No line of its own
+	// says so: the one of the erasure does.
+	SentAsErased SentAs = "erased"
 )
 
-// Ways are all the ways in which messages leave.
-var Ways = []SentAs{SentAsMail, SentAsText, SentAsFile, SentAsNone, SentAsUnknown}
+// Ways are all the ways in which messages leave. Snapshots name them by their places.
+var Ways = []SentAs{SentAsMail, SentAsText, SentAsFile, SentAsNone, SentAsUnknown, SentAsErased}
 
 // String returns what metrics call it.
 func (a SentAs) String() string {
@@ -36,6 +40,8 @@ func (a SentAs) InWords() string {
 		return "sent (before format 2)"
 	case SentAsNone:
 		return "overtaken"
+	case SentAsErased:
+		return "erased"
 	}
 	return "sent as " + string(a)
 }
@@ -99,9 +105,13 @@ func (o *Outbox) rememberLeft(x *Left) {
 	o.newestLeft = append(o.newestLeft, x)
 }
 
-// leave removes a message that has left. One of a passenger who was forgotten meanwhile is only counted.
+// leave removes a message that has left. One of a passenger who was forgotten meanwhile is counted as what it
+// was sent, and no longer as erased.
 func (o *Outbox) leave(now time.Time, id string, as SentAs) {
 	o.leftCounts[as]++
+	if o.messages[id] == nil && o.wasSent(id, as) {
+		o.leftCounts[SentAsErased]--
+	}
 	if m := o.messages[id]; m != nil {
 		o.rememberLeft(&Left{Message: *m, As: as, Gone: now})
 		if x, ok := newTold(m, as); ok {

@@ -48,7 +48,7 @@ var operatingKinds = []anyKind{
 	}.any(),
 	kind[MessagesSent]{
 		name:  "outbox.sent",
-		apply: on(keeper, applySent),
+		apply: to(keeper, applySent),
 	}.any(),
 	kind[MessageParked]{
 		name:  "outbox.parked",

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"container/heap"
+	"errors"
 	"maps"
 	"slices"
 	"sort"
@@ -198,10 +199,10 @@ func (o *Outbox) clear() {
 	}
 }
 
-// removeOf removes the messages of a ticket.
-func (o *Outbox) removeOf(ticket ids.ID) {
-	for id := range o.byTicket[ticket] {
-		o.remove(id)
+// erase removes the messages of a ticket whose passenger is forgotten: they were not sent, and are not to be.
+func (o *Outbox) erase(now time.Time, ticket ids.ID) {
+	for _, m := range o.Of(ticket) {
+		o.leave(now, m.ID, SentAsErased)
 	}
 }
 
@@ -299,11 +300,17 @@ type (
 )
 
 // applySent takes messages that have left out of the outbox.
-func applySent(s *Keeper, now time.Time, e *MessagesSent) {
+func applySent(s *Keeper, now time.Time, e *MessagesSent) error {
+	if e.As == SentAsErased {
+		return errSentErased
+	}
 	for _, id := range e.IDs {
 		s.Outbox.leave(now, id, e.As)
 	}
+	return nil
 }
+
+var errSentErased = errors.New("messages cannot be sent as erased")
 
 // applyParked keeps a message from being tried again.
 func applyParked(s *Keeper, _ time.Time, e *MessageParked) {

@@ -27,7 +27,7 @@ import (
 // memory has it, packed, in base64; its passengers stand beside it in plain text.
 
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
-const snapshotVersion = 8
+const snapshotVersion = 9
 
 // Freeze returns a function that writes the state as it is now.
 func (c *Codec) Freeze(s State) func(io.Writer) error {

@@ -235,8 +235,12 @@ func (s *Executor) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 				words.Counted(len(withdrawn)-i, "run"))
 			break
 		}
-		fmt.Fprintf(out, "%s is no longer in the timetable: %s stay as sold\n", x.Run,
-			words.Counted(x.Tickets, "ticket"))
+		stay := "stay"
+		if x.Tickets == 1 {
+			stay = "stays"
+		}
+		fmt.Fprintf(out, "%s is no longer in the timetable: %s %s as sold\n", x.Run,
+			words.Counted(x.Tickets, "ticket"), stay)
 	}
 	differing := carrier.FindDiffering(sold, tt, now)
 	for i, x := range differing {

@@ -42,8 +42,12 @@ func leftRow(m *ledger.Left) outboxRow {
 	x := newOutboxRow(&m.Message)
 	x.State = "sent"
 	x.As = m.As
-	if m.As == ledger.SentAsUnknown {
+	switch m.As {
+	case ledger.SentAsUnknown:
 		x.State = m.As.InWords()
+	case ledger.SentAsErased:
+		x.State = "erased"
+		x.Reason = "not sent: the passenger was forgotten"
 	}
 	return x
 }
@@ -100,9 +104,13 @@ func (s *Executor) adminOutboxList(a *Act) (string, error) {
 		out.WriteString("; " + said)
 	}
 	files, uncounted := s.outbox.FileCount()
-	if uncounted == nil && files > 0 { // else the list is worth showing all the same
-		fmt.Fprintf(&out, "; %s became files in %s/, which nobody has sent", words.Counted(files, "e-mail"),
-			ledger.OutboxDir)
+	switch {
+	case uncounted != nil: // the list is worth showing all the same
+	case files > 0:
+		fmt.Fprintf(&out, "; %s%sstill in %s/, which nobody has sent", words.Counted(files, "e-mail"),
+			words.Are(files), ledger.OutboxDir)
+	case counts[ledger.SentAsFile] > 0:
+		fmt.Fprintf(&out, "; none of the files is in %s/ any more", ledger.OutboxDir)
 	}
 	return out.String(), nil
 }

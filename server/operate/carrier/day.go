@@ -18,6 +18,8 @@ type Query struct {
 	On    schedule.Day // on which they leave by the list's clock; not used where Today is set
 	Today bool         // the day that it now is by the list's clock
 	Ahead bool         // without those that are over
+	// UnderWay has the runs instead that have left before that day, whenever that was, and have not arrived.
+	UnderWay bool
 
 	// Names, or parts of names, in any language of the timetable; "" is any.
 	Company string
@@ -68,8 +70,7 @@ func (s *Dispatcher) Day(q Query) (*Day, error) {
 	}
 	var runs []candidate
 	for _, run := range c.runs {
-		over := q.Ahead && !run.arrives.After(c.now)
-		if !over && schedule.DayOf(run.leaves.In(x.Clock)) == x.On {
+		if c.isIn(q, x, run) {
 			runs = append(runs, run)
 		}
 	}
@@ -93,6 +94,16 @@ func (s *Dispatcher) Day(q Query) (*Day, error) {
 	return x, err
 }
 
+// isIn reports whether a run is in the list of a query, whose day and clock are known.
+func (c *candidates) isIn(q Query, x *Day, run candidate) bool {
+	on := schedule.DayOf(run.leaves.In(x.Clock))
+	over := !run.arrives.After(c.now)
+	if q.UnderWay {
+		return on < x.On && !over && !run.leaves.After(c.now)
+	}
+	return on == x.On && !(q.Ahead && over)
+}
+
 // newRunShown returns a run as a list has it.
 func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, now time.Time) RunShown {
 	run := m.Run
@@ -104,8 +115,8 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 		Route:    form.Route.Name,
 		From:     form.Stops[0].City.Name,
 		To:       form.Stops[last].City.Name,
-		Leaves:   run.Local(run.Dep(0), 0),
-		Arrives:  run.Local(run.Arr(last), last),
+		Leaves:   Local(run, run.Dep(0), 0),
+		Arrives:  Local(run, run.Arr(last), last),
 		Capacity: int(form.Bus.Seats),
 		Free:     int(form.Bus.Seats),
 		News:     ShortNews(&m.Change),
@@ -114,8 +125,7 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 		x.Taken = max(x.Taken, part.Taken)
 		x.Free = min(x.Free, part.Free)
 	}
-	trip, known := tt.TripByID(name.Trip)
-	x.Withdrawn = !known || !tt.Scheduled(trip, name.Day)
+	x.Withdrawn = isWithdrawn(tt, name)
 	x.Overfull = x.Taken > x.Capacity
 	x.Left = !x.Leaves.After(now)
 	x.Over = !x.Arrives.After(now)
@@ -127,6 +137,12 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 		x.News = strings.TrimPrefix(x.News+", more passengers than seats", ", ")
 	}
 	return x
+}
+
+// isWithdrawn reports whether the timetable no longer has a run.
+func isWithdrawn(tt *schedule.Timetable, name ids.RunName) bool {
+	trip, known := tt.TripByID(name.Trip)
+	return !known || !tt.Scheduled(trip, name.Day)
 }
 
 // ShortNews says in a word or two what a carrier has changed of a run; "" is nothing.

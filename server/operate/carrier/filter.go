@@ -69,7 +69,7 @@ func (x *filter) has(form *schedule.Form) bool {
 	if x.text.isIn(company) || x.text.isIn(cities) {
 		return true
 	}
-	trip := []string{fold.Text(form.Trip), fold.Text(form.Name)}
+	trip := []string{fold.Text(form.Trip), fold.Text(schedule.FeedID(form.Trip)), fold.Text(form.Name)}
 	return x.text.isIn(trip) || x.text.isIn(x.routeNames(form))
 }
 

@@ -38,7 +38,8 @@ type candidates struct {
 // around is how many days before and after a day are looked at: clocks differ by up to 26 hours.
 const around = 2
 
-// candidates returns the runs that leave around the day of a query, and that it asks for by names.
+// candidates returns the runs that are under way around the day of a query, however long ago they have left,
+// and that it asks for by names.
 func (s *Dispatcher) candidates(q Query) (*candidates, error) {
 	var sold []*booking.Run
 	c := new(candidates)
@@ -62,7 +63,7 @@ func (s *Dispatcher) candidates(q Query) (*candidates, error) {
 	near := c.withdrawn(sold, first.AddDate(0, 0, -1), end.AddDate(0, 0, 1))
 	withdrawn, err := s.present(near)
 	for name, run := range withdrawn {
-		if leaves := run.Dep(0); leaves.Before(first) || !leaves.Before(end) || !wanted.has(run.Form) {
+		if !isBetween(run.Dep(0), arrivalOf(run), first, end) || !wanted.has(run.Form) {
 			continue
 		}
 		c.add(name, run.Form, run.Start)
@@ -70,7 +71,17 @@ func (s *Dispatcher) candidates(q Query) (*candidates, error) {
 	return c, err
 }
 
-// addScheduled adds the runs of the timetable that leave between two instants.
+// isBetween reports whether a run is under way at some instant from first until before end.
+func isBetween(leaves, arrives, first, end time.Time) bool {
+	return leaves.Before(end) && !arrives.Before(first)
+}
+
+// arrivalOf returns when a run is over.
+func arrivalOf(run *booking.Run) time.Time {
+	return run.Arr(int16(len(run.Form.Stops) - 1))
+}
+
+// addScheduled adds the runs of the timetable that are under way between two instants.
 func (c *candidates) addScheduled(first, end time.Time, wanted *filter) {
 	for i := range c.tt.Trips {
 		trip := int32(i)
@@ -88,11 +99,13 @@ func (c *candidates) addScheduled(first, end time.Time, wanted *filter) {
 	}
 }
 
-// daysOf returns the service days of a trip's runs that leave between two instants.
+// daysOf returns the service days of a trip's runs that are under way between two instants.
 func (c *candidates) daysOf(trip int32, first, end time.Time) (days []schedule.Day) {
 	x := &c.tt.Trips[trip]
-	departure := c.tt.Times[x.Times][1] + x.Shift
-	later := schedule.Day(departure / (24 * 3600))
+	times := c.tt.Times[x.Times]
+	departure := times[1] + x.Shift
+	arrival := times[len(times)-2] + x.Shift
+	later := schedule.Day(arrival / (24 * 3600))
 	// A run may be moved by 12 hours, and a zone be 14 hours from UTC.
 	for day := schedule.DayOf(first) - later - 3; day <= schedule.DayOf(end)+2; day++ {
 		if !c.tt.Scheduled(trip, day) {
@@ -100,7 +113,8 @@ func (c *candidates) daysOf(trip int32, first, end time.Time) (days []schedule.D
 		}
 		start := c.tt.Start(&schedule.Leg{Trip: trip, Day: day})
 		leaves := time.Unix(start+int64(departure), 0)
-		if !leaves.Before(first) && leaves.Before(end) {
+		arrives := time.Unix(start+int64(arrival), 0)
+		if isBetween(leaves, arrives, first, end) {
 			days = append(days, day)
 		}
 	}
@@ -119,12 +133,11 @@ func (c *candidates) add(name ids.RunName, form *schedule.Form, start int64) {
 	})
 }
 
-// withdrawn returns the names of runs that were sold to leave between two instants, and that the timetable no
-// longer has.
+// withdrawn returns the names of runs that were sold to be under way between two instants, and that the
+// timetable no longer has.
 func (c *candidates) withdrawn(sold []*booking.Run, first, end time.Time) (names []ids.RunName) {
 	for _, run := range sold {
-		leaves := run.Dep(0)
-		if leaves.Before(first) || !leaves.Before(end) || c.isScheduled(run) {
+		if !isBetween(run.Dep(0), arrivalOf(run), first, end) || c.isScheduled(run) {
 			continue
 		}
 		names = append(names, ids.RunName{Trip: run.Form.Trip, Day: run.Day})
@@ -268,7 +281,7 @@ func (s *Dispatcher) Next(id string) (next ids.RunName, ok bool, err error) {
 	}
 	var names []ids.RunName
 	for _, run := range sold {
-		if strings.EqualFold(run.Form.Trip, id) && !c.isScheduled(run) {
+		if isTrip(run.Form.Trip, id) && !c.isScheduled(run) {
 			names = append(names, ids.RunName{Trip: run.Form.Trip, Day: run.Day})
 		}
 	}
@@ -287,13 +300,18 @@ func (s *Dispatcher) Next(id string) (next ids.RunName, ok bool, err error) {
 	return run.name, true, err
 }
 
+// isTrip reports whether a trip is meant by an id, which may be that of the feed.
+func isTrip(trip, id string) bool {
+	return strings.EqualFold(trip, id) || strings.EqualFold(schedule.FeedID(trip), id)
+}
+
 // tripOf returns a trip by its id. One that differs only by case is taken where there is no other.
 func tripOf(tt *schedule.Timetable, id string) (trip int32, known bool) {
 	if trip, known = tt.TripByID(id); known {
 		return trip, true
 	}
 	i := slices.IndexFunc(tt.Trips, func(x schedule.Trip) bool {
-		return strings.EqualFold(x.ID, id)
+		return isTrip(x.ID, id)
 	})
 	return int32(i), i >= 0
 }

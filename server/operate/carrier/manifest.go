@@ -32,8 +32,10 @@ type Manifest struct {
 	Riders []booking.SeatTaken // of Paid and Booked tickets, by where they board, and by seat
 	Held   []booking.SeatTaken // of tickets that are still to be paid or booked, in the same order
 	At     time.Time
-	Seq    uint64 // of the line that says that it was read
-	Hash   string // of that line, in hex
+	// Withdrawn says that the timetable no longer has the run.
+	Withdrawn bool
+	Seq       uint64 // of the line that says that it was read
+	Hash      string // of that line, in hex
 }
 
 // board records who travels, and apart from them whose seats are only held.
@@ -68,6 +70,7 @@ func (s *Dispatcher) Read(run ids.RunName, who Reader) (*Manifest, error) {
 				return nil, booking.ErrNoRun
 			}
 			m.board()
+			m.Withdrawn = isWithdrawn(st.Timetable(), run)
 			// Who reads is told by the line itself, of a user, or by whose act it is.
 			read := &ledger.ManifestRead{Run: run, Passengers: len(m.Riders)}
 			if who.By == nil {
@@ -115,13 +118,15 @@ func (s *Dispatcher) GetPassengers(
 	return web.ShowWritten(w, m.Seq, nil, m.WriteJSON)
 }
 
-// News says what the carrier has changed of the run, in capitals: whoever holds an older print of the list
+// News says what has changed of the run, in capitals: whoever holds an older print of the list
 // must not miss it. "" is nothing.
 func (m *Manifest) News() string {
 	c := &m.Change
 	switch {
 	case c.Canceled:
 		return "CANCELLED: " + c.Reason
+	case m.Withdrawn:
+		return "NOT IN THE TIMETABLE ANY MORE: nothing of it is sold; its passengers have to be told"
 	case c.Shift != 0:
 		return fmt.Sprintf("MOVED by %+d minutes: %s", c.Shift/60, c.Reason)
 	}

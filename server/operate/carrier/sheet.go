@@ -67,8 +67,8 @@ func (m *Manifest) sheet() *sheet {
 		Bus: strings.TrimSpace(
 			form.Bus.Brand + " " + form.Bus.Model + " " + form.Bus.Registration,
 		),
-		Leaves:  m.Run.Local(m.Run.Dep(0), 0).Format(dayAndTime),
-		Arrives: m.Run.Local(m.Run.Arr(last), last).Format(dayAndTime),
+		Leaves:  Write(Local(m.Run, m.Run.Dep(0), 0), dayAndTime),
+		Arrives: Write(Local(m.Run, m.Run.Arr(last), last), dayAndTime),
 		News:    m.News(),
 		Stops:   m.calls(),
 		Rows:    m.rows(),
@@ -104,10 +104,10 @@ func (m *Manifest) calls() (list []call) {
 	for at := range last + 1 {
 		c := call{Place: form.Stops[at].Title()}
 		if at > 0 {
-			c.Arrives = m.Run.Local(m.Run.Arr(at), at).Format(timeOfDay)
+			c.Arrives = Write(Local(m.Run, m.Run.Arr(at), at), timeOfDay)
 		}
 		if at < last {
-			c.Leaves = m.Run.Local(m.Run.Dep(at), at).Format(timeOfDay)
+			c.Leaves = Write(Local(m.Run, m.Run.Dep(at), at), timeOfDay)
 			c.Taken = strconv.Itoa(m.Loads[at].Taken)
 			c.Free = strconv.Itoa(m.Loads[at].Free)
 			c.Bar = m.newBar(at)
@@ -186,9 +186,9 @@ func (m *Manifest) holdsUntil(at time.Time) string {
 		local = at.In(zone)
 	}
 	if local.Format(time.DateOnly) == leaves.Format(time.DateOnly) {
-		return local.Format(timeOfDay)
+		return Write(local, timeOfDay)
 	}
-	return local.Format(dayAndTime)
+	return Write(local, dayAndTime)
 }
 
 // soldOtherwise says from where to where a passenger was sold a ride that the run, by the timetable in force,

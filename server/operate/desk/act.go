@@ -58,6 +58,9 @@ func (s *Desk) postAct(w http.ResponseWriter, r *http.Request, by ledger.By) err
 	maps.DeleteFunc(form, func(_ string, values []string) bool {
 		return values[0] == ""
 	})
+	if minutes := form.Get("minutes"); minutes != "" { // as the form's own text writes what is less than 0
+		form.Set("minutes", strings.Replace(minutes, "\u2212", "-", 1))
+	}
 	var out strings.Builder
 	err := s.admin.Do(op, &admin.Act{
 		By:   by,

@@ -58,7 +58,8 @@ type ticketShown struct {
 	Chip       chip
 	Price      string
 	Rides      []rideShown
-	Unanswered string // what the provider was asked, and has not answered
+	Unanswered string // what the provider was asked, and is waited for
+	Unclear    string // what it was asked, where its answer is unclear
 	Outlooks   []outlook
 }
 
@@ -166,7 +167,14 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 		Price:     amount(t.Price(), t),
 	}
 	if ask, asked := st.Bookings.Ask(t.ID); asked {
-		x.Unanswered = ask.Action.String()
+		asks := questions{t.ID: ask}
+		x.Chip = asks.chipOf(t, now)
+		switch {
+		case asks.isAsked(t):
+			x.Unanswered = ask.Action.String()
+		case asks.isUnclear(t, now):
+			x.Unclear = ask.Action.String()
+		}
 	}
 	for _, l := range t.Itinerary() {
 		form := l.Run.Form
@@ -175,8 +183,8 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 		x.Rides = append(x.Rides, rideShown{
 			From:    form.Stops[l.From].Title(),
 			To:      form.Stops[l.To].Title(),
-			Leaves:  l.Run.Local(l.Run.Dep(l.From), l.From),
-			Arrives: l.Run.Local(l.Run.Arr(l.To), l.To),
+			Leaves:  carrier.Local(l.Run, l.Run.Dep(l.From), l.From),
+			Arrives: carrier.Local(l.Run, l.Run.Arr(l.To), l.To),
 			Seat:    int(l.Seat),
 			Run:     name.String(),
 			Link:    runPath(name.Trip, name.Day.String()),

@@ -93,6 +93,7 @@ func newOperatorWith(t *testing.T, cfg server.Config) *operator {
 	o.service = f.URL
 	o.base, o.link = o.openDoor()
 	o.Jar, _ = cookiejar.New(nil)
+	o.Transport = browser{}
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -103,6 +104,17 @@ func newOperatorWith(t *testing.T, cfg server.Config) *operator {
 		f.Close()
 	})
 	return o
+}
+
+// browser says with each form which page it comes from.
+type browser struct{}
+
+func (browser) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		r = r.Clone(r.Context())
+		r.Header.Set("Origin", "http://"+r.URL.Host)
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // openDoor opens a door to the desk, and returns where it is, and the link that lets a browser in.

@@ -22,6 +22,7 @@ type messageCounts struct {
 	Mail, Text int // sent
 	Files      int // e-mails that became files: nobody was sent them
 	Overtaken  int // not true any more when they could have been sent
+	Erased     int // not sent when their passengers were forgotten
 	Unsaid     int // sent, as lines of before format 2 say it, and not how
 	Waiting    int // to be sent
 	Refused    int // for good
@@ -37,6 +38,7 @@ func (s *Desk) countMessages(st ledger.State) messageCounts {
 		Text:       int(left[ledger.SentAsText]),
 		Files:      int(left[ledger.SentAsFile]),
 		Overtaken:  int(left[ledger.SentAsNone]),
+		Erased:     int(left[ledger.SentAsErased]),
 		Unsaid:     int(left[ledger.SentAsUnknown]),
 		MailServer: s.outbox.HasMailServer(),
 	}
@@ -56,9 +58,9 @@ func (c *messageCounts) concerns() (list []concern) {
 		said := "No e-mail leaves this machine: there is no mail server."
 		switch {
 		case c.Files == 1:
-			said += " 1 e-mail became a file."
+			said += " 1 e-mail became a file since the directory was made."
 		case c.Files > 1:
-			said += " " + words.Counted(c.Files, "e-mail") + " became files."
+			said += " " + words.Counted(c.Files, "e-mail") + " became files since the directory was made."
 		}
 		list = append(list, concern{said, "/messages"})
 	}
@@ -79,6 +81,7 @@ type messages struct {
 	UnsentPages pager
 	Letters     []outbox.File // of a page: e-mails that became files
 	FilePages   pager
+	Still       int // of all e-mails that became files, those that are still there
 	Days        int // that they are kept
 }
 
@@ -184,6 +187,9 @@ func (s *Desk) addFiles(x *messages, r *http.Request) error {
 	}
 	_, all, err := s.outbox.Files(x.Query, 0, 0)
 	if err != nil {
+		return err
+	}
+	if x.Still, err = s.outbox.FileCount(); err != nil {
 		return err
 	}
 	x.FilePages = newPager(r, "files", "files", "e-mails", page, all, lettersShown)

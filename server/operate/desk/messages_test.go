@@ -43,6 +43,46 @@ func TestMessagesAreCountedAsWhatBecameOfThem(t *testing.T) {
 	o.see("/messages", append(counted(0, 1), "There is no such file.")...)
 }
 
+// Decision messages.told: what was refused or waits when its passenger is forgotten is erased, and is counted
+// and shown as that; of files it is said how many of them are still there.
+func TestWhatWasNotSentToTheForgottenIsErased(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	b := o.book("Ukrainka", "Franko").Data.Booking
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
+	o.post("/test/faults", "rules="+url.QueryEscape(
+		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`))
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
+	kept := o.book("Kobylianska").Data.Booking
+	o.ask("POST", "/v2/bookings/"+kept.ID+"/pay", "", nil)
+	o.see(run, "<strong>refused</strong>")
+	o.see("/messages", "<dd>2; 2 of them are still in the folder outbox; no e-mail")
+	o.post("/act/forget", "booking="+b.ID+"&reason=asked+for")
+	const erased = "erased <small>not sent: the passenger was forgotten</small>"
+	page := o.see(run, "paid, e-mail: "+erased, "paid, text: "+erased, "which is gone")
+	o.lacks(page, "no address, no phone", "<strong>refused</strong>")
+	o.see("/messages", "<dt>Refused for good</dt><dd>0</dd>",
+		"<dt>Not sent, as the passenger was forgotten</dt><dd>2</dd>",
+		"<dd>2; 1 of them is still in the folder outbox; no e-mail")
+	o.lacks(o.see("/", "2 e-mails became files since the directory was made."), "refused for good")
+	said, err := o.verb("outbox-list", nil)
+	const list = "0 messages are not sent; 2 sent as file, 2 sent as text, 2 erased; " +
+		"1 e-mail is still in outbox/, which nobody has sent"
+	if err != nil || strings.ReplaceAll(said, "2 sent as text, 2 sent as file", "2 sent as file, 2 sent as text") !=
+		list+"\n" {
+		t.Error(said, err)
+	}
+	if said, err = o.verb("outbox-list", url.Values{"json": {"true"}}); err != nil ||
+		strings.Count(said, `"state": "erased"`) != 2 {
+		t.Error(said, err)
+	}
+	o.post("/act/forget", "booking="+kept.ID+"&reason=asked+for")
+	if said, _ = o.verb("outbox-list", nil); !strings.Contains(said, "; none of the files is in outbox/ any more") {
+		t.Error(said)
+	}
+}
+
 // Decision desk.today: no e-mail that became a file is out of reach.
 func TestNoLetterIsOutOfReach(t *testing.T) {
 	t.Parallel()

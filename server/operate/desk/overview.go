@@ -11,7 +11,6 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/schedule"
-	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
 	"waybill/server/proof/witness"
@@ -25,8 +24,7 @@ type overview struct {
 	Needs      []concern // of a page
 	NeedsPages pager
 	Today      runList
-	Yesterday  int    // runs of the day before that are still under way
-	Before     string // the day before
+	UnderWay   int // runs that left before today and are still under way
 
 	Changed      []*booking.RunChange // of a page: runs that are not over
 	ChangedPages pager
@@ -66,6 +64,8 @@ type glance struct {
 	tt       *schedule.Timetable
 	changes  []*booking.RunChange
 	messages messageCounts
+	asked    int // tickets that a provider is asked about
+	unclear  int // whose answer is unclear
 }
 
 // getOverview answers GET /: Today.
@@ -92,7 +92,7 @@ func (s *Desk) getOverview(w http.ResponseWriter, r *http.Request, by ledger.By)
 	if x.Today, err = s.listRuns(r, carrier.Query{Today: true, Ahead: true}); err != nil {
 		return err
 	}
-	if err := s.addYesterday(x); err != nil {
+	if err := s.addUnderWay(x); err != nil {
 		return err
 	}
 	if err := x.fill(r, g); err != nil {
@@ -108,14 +108,13 @@ func (s *Desk) getOverview(w http.ResponseWriter, r *http.Request, by ledger.By)
 	})
 }
 
-// addYesterday counts the runs that left on the day before and have not arrived.
-func (s *Desk) addYesterday(x *overview) error {
-	before, err := s.carrier.Day(carrier.Query{On: x.Today.On - 1, Ahead: true, PerPage: 1})
+// addUnderWay counts the runs that left before today, whatever day that was, and have not arrived.
+func (s *Desk) addUnderWay(x *overview) error {
+	before, err := s.carrier.Day(carrier.Query{Today: true, UnderWay: true, PerPage: 1})
 	if err != nil {
 		return err
 	}
-	x.Yesterday = before.Total
-	x.Before = before.On.String()
+	x.UnderWay = before.Total
 	return nil
 }
 
@@ -140,12 +139,18 @@ func (x *overview) fill(r *http.Request, g *glance) error {
 // count counts the tickets by state. It needs no lock.
 func (x *overview) count(g *glance) {
 	counts := map[string]int{}
+	asks := questions(g.frozen.Asks)
 	for b := range g.frozen.All() {
 		x.Bookings++
 		for i := range b.Tickets {
-			counts[stateOf(&b.Tickets[i], g.now)]++
+			t := &b.Tickets[i]
+			counts[asks.stateOf(t, g.now)]++
+			if asks.isUnclear(t, g.now) {
+				g.unclear++
+			}
 		}
 	}
+	g.asked = counts[stateAsked]
 	for _, state := range states {
 		if counts[state] == 0 {
 			continue
@@ -180,12 +185,7 @@ type concern struct {
 // and cannot be kept, and what differs from what tickets say.
 func (g *glance) concerns() (list []concern) {
 	list = g.messages.concerns()
-	if n := len(g.frozen.Asks); n > 0 {
-		list = append(list, concern{
-			"A provider was asked about " + words.Counted(n, "ticket") + " and has not answered.",
-			"/search?state=" + stateAsked,
-		})
-	}
+	list = append(list, askedConcerns(g.asked, g.unclear)...)
 	surplus := g.frozen.Surplus(g.tt, g.now)
 	for _, x := range surplus.Oversold {
 		list = append(list, concernOf(x.Run, x.String()))

@@ -31,13 +31,13 @@ type riderShown struct {
 	From, To  string
 	Chip      chip
 	Messages  []riderMessage
-	Nobody    bool // there is neither an address nor a phone
+	Why       string // there are no messages; "" is not known
 }
 
 // riderMessage is a message to a passenger (decision messages.told).
 type riderMessage struct {
 	About  string // why it was written, and whether it is an e-mail or a text
-	State  string // sent, waiting, file, refused or overtaken
+	State  string // sent, waiting, file, refused, overtaken or erased
 	Reason string // why it is not sent; "" where it is
 	Link   string // of a file that is still there
 }
@@ -61,7 +61,6 @@ func (s *Desk) newRiderList(r *http.Request, seats *carrier.Seats) (x riderList,
 	}
 	for i := range riders {
 		r := &riders[i]
-		_, _, email, phones := r.Ticket.Passenger.Fields()
 		x.tickets = append(x.tickets, r.Ticket)
 		x.Riders = append(x.Riders, riderShown{
 			Seat:      r.Seat,
@@ -72,10 +71,21 @@ func (s *Desk) newRiderList(r *http.Request, seats *carrier.Seats) (x riderList,
 			To:        r.To,
 			Chip:      chipOf(r.Ticket, seats.At),
 			Messages:  s.messagesOf(r, told[r.Ticket.ID]),
-			Nobody:    email == "" && len(phones) == 0,
+			Why:       whyNone(r.Ticket),
 		})
 	}
 	return x, nil
+}
+
+// whyNone says why a passenger was sent nothing; "" where that is not known.
+func whyNone(t *booking.Ticket) string {
+	if t.Passenger.Forgotten() {
+		return "the passenger was forgotten"
+	}
+	if _, _, email, phones := t.Passenger.Fields(); email == "" && len(phones) == 0 {
+		return "no address, no phone"
+	}
+	return ""
 }
 
 // people returns the tickets on the page whose passengers are known by name.
@@ -139,6 +149,9 @@ func (s *Desk) leftMessage(m *ledger.Told) riderMessage {
 	case ledger.SentAsNone:
 		x.State = "overtaken"
 		x.Reason = "it was no longer true when it could have been sent"
+	case ledger.SentAsErased:
+		x.State = "erased"
+		x.Reason = "not sent: the passenger was forgotten"
 	}
 	return x
 }

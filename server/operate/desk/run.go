@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"waybill/booking"
 	"waybill/booking/ids"
@@ -69,7 +70,7 @@ func (s *Desk) getRun(w http.ResponseWriter, r *http.Request, by ledger.By) erro
 		x.Bus = newBus(seats, x.at(), shown)
 	}
 	return s.show(w, r, by, "run", &page{
-		Title: "Trip " + name.Trip + " on " + name.Day.String(),
+		Title: "T" + strings.TrimPrefix(name.String(), "t"),
 		Here:  "/runs",
 		Body:  x,
 		Read:  &ledger.PersonalRead{Run: &name, People: len(shown)},

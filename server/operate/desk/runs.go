@@ -19,10 +19,10 @@ type runList struct {
 	Pages pager
 }
 
-// Serves returns the service day of a run of the list where that is another day than the list's; "" where it
-// is the same.
+// Serves returns the service day of a run of the list where that is another day than that on which it leaves;
+// "" where it is the same.
 func (x runList) Serves(run *carrier.RunShown) string {
-	if run.Name.Day == x.On {
+	if run.Name.Day == schedule.DayOf(run.Leaves) {
 		return ""
 	}
 	return run.Name.Day.String()
@@ -45,6 +45,7 @@ func (s *Desk) listRuns(r *http.Request, q carrier.Query) (x runList, err error)
 type dayPage struct {
 	List                runList
 	Date                string
+	UnderWay            bool   // those that left before that day and are still under way
 	Before, After       string // the paths of the days around; "" is none
 	Company, City, Text string
 	Companies, Cities   []string // to pick from
@@ -55,7 +56,8 @@ func runPath(trip, date string) string {
 	return "/run?" + url.Values{"trip": {trip}, "date": {date}}.Encode()
 }
 
-// getRuns answers GET /runs?date=…&company=…&city=…&q=…: the runs that leave on a day, today without one.
+// getRuns answers GET /runs?date=…&company=…&city=…&q=…: the runs that leave on a day, today without one. With
+// underway=true it has those instead that left before today and are still under way.
 func (s *Desk) getRuns(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	query := r.URL.Query()
 	q := carrier.Query{
@@ -63,7 +65,10 @@ func (s *Desk) getRuns(w http.ResponseWriter, r *http.Request, by ledger.By) err
 		Company: query.Get("company"),
 		City:    query.Get("city"),
 		Text:    query.Get("q"),
+
+		UnderWay: query.Get("underway") == "true",
 	}
+	q.Today = q.Today || q.UnderWay
 	var err error
 	if !q.Today {
 		if q.On, err = readDay(query.Get("date")); err != nil {
@@ -74,6 +79,8 @@ func (s *Desk) getRuns(w http.ResponseWriter, r *http.Request, by ledger.By) err
 		Company: q.Company,
 		City:    q.City,
 		Text:    q.Text,
+
+		UnderWay: q.UnderWay,
 	}
 	if x.List, err = s.listRuns(r, q); err != nil {
 		return err
@@ -82,8 +89,12 @@ func (s *Desk) getRuns(w http.ResponseWriter, r *http.Request, by ledger.By) err
 	x.Before = x.pathOf(x.List.On - 1)
 	x.After = x.pathOf(x.List.On + 1)
 	x.offer(s.Timetable.Load())
+	title := "Runs of " + x.Date
+	if x.UnderWay {
+		title = "Runs under way that left before " + x.Date
+	}
 	return s.show(w, r, by, "runs", &page{
-		Title: "Runs of " + x.Date,
+		Title: title,
 		Here:  "/runs",
 		Body:  x,
 	})

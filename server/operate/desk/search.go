@@ -15,6 +15,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
+	"waybill/server/operate/carrier"
 	"waybill/server/reach/ticket"
 )
 
@@ -53,10 +54,13 @@ func (s *Desk) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By) e
 		State: r.URL.Query().Get("state"),
 	}
 	if x.State != "" {
-		if !slices.Contains(states, x.State) {
+		if x.State != stateUnclear && !slices.Contains(states, x.State) {
 			return web.Invalid(web.Problem("state", "must be one of "+strings.Join(states, ", ")))
 		}
 		x.Chip = newChip(x.State, "")
+		if x.State == stateUnclear {
+			x.Chip = newChip("news", unclearWords)
+		}
 	}
 	var err error
 	if x.Page, err = pageAsked(r, "page"); err != nil {
@@ -168,11 +172,12 @@ func (s *Desk) findPassengers(x *found) error {
 	if err != nil {
 		return err
 	}
+	asks := questions(frozen.Asks)
 	skip := (x.Page - 1) * foundShown
 	for b := range frozen.Newest() {
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
-			if !x.isState(t, frozen, now) || !wanted.is(t) {
+			if !x.isState(t, asks, now) || !wanted.is(t) {
 				continue
 			}
 			if skip > 0 {
@@ -183,7 +188,7 @@ func (s *Desk) findPassengers(x *found) error {
 				x.Older = x.pathOf(x.Page + 1)
 				return nil
 			}
-			x.Tickets = append(x.Tickets, newFound(b, t, now))
+			x.Tickets = append(x.Tickets, newFound(b, t, asks.chipOf(t, now)))
 			if !t.Passenger.Forgotten() {
 				x.People++
 			}
@@ -209,18 +214,19 @@ func (x *found) Newer() string {
 	return x.pathOf(x.Page - 1)
 }
 
-// isState reports whether a ticket is in the state that is looked for. A provider may also be asked about one
-// that is booked.
-func (x *found) isState(t *booking.Ticket, frozen booking.Frozen, now time.Time) bool {
-	if x.State == stateAsked {
-		_, asked := frozen.Asks[t.ID]
-		return asked
+// isState reports whether a ticket is in the state that is looked for.
+func (x *found) isState(t *booking.Ticket, asks questions, now time.Time) bool {
+	switch x.State {
+	case "":
+		return true
+	case stateUnclear:
+		return asks.isUnclear(t, now)
 	}
-	return x.State == "" || stateOf(t, now) == x.State
+	return asks.stateOf(t, now) == x.State
 }
 
 // newFound returns a ticket as a list has it.
-func newFound(b *booking.Booking, t *booking.Ticket, now time.Time) foundTicket {
+func newFound(b *booking.Booking, t *booking.Ticket, c chip) foundTicket {
 	legs := t.Itinerary()
 	first := &legs[0]
 	last := &legs[len(legs)-1]
@@ -228,8 +234,8 @@ func newFound(b *booking.Booking, t *booking.Ticket, now time.Time) foundTicket 
 		Passenger: passengerOf(t),
 		Ride: fmt.Sprintf("%s – %s", first.Run.Form.Stops[first.From].City.Name,
 			last.Run.Form.Stops[last.To].City.Name),
-		Leaves: first.Run.Local(first.Run.Dep(first.From), first.From),
-		Chip:   chipOf(t, now),
+		Leaves: carrier.Local(first.Run, first.Run.Dep(first.From), first.From),
+		Chip:   c,
 		Link:   ticketPath(b.ID, t.ID),
 	}
 }

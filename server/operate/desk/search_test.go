@@ -105,7 +105,7 @@ func TestPassengersAreFoundAsTheyAreSaid(t *testing.T) {
 	o.book("Ukrainka")
 	for _, query := range []string{
 		"Ukrainka, Test", "test ukrainka", "+38 (044) 123-45-67", "044 123 45 67", "123-45-67",
-		"Ukrainka 0441234567",
+		"Ukrainka 0441234567", "tel:+380441234567", "TEL:+38 044 1234567", "０４４ １２３ ４５ ６７", "＋380441234567",
 	} {
 		o.see("/search?q="+url.QueryEscape(query), "Test Ukrainka", "1 ticket,",
 			`<span class="chip held">held</span>`)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -27,8 +26,8 @@ type bus struct {
 }
 
 // importBuses has a timetable of some buses, each day, come into force. Carriers and cities are named as in
-// the feed; each city's clock is that of Kyiv, but of Warsaw.
-func (o *operator) importBuses(carriers map[string]string, buses []bus) {
+// the feed; each city's clock is that of Kyiv, but of Warsaw. It returns what the import says.
+func (o *operator) importBuses(carriers map[string]string, buses []bus) string {
 	o.Helper()
 	text := map[string]*strings.Builder{}
 	add := func(file, header, line string) {
@@ -72,9 +71,11 @@ func (o *operator) importBuses(carriers map[string]string, buses []bus) {
 	for file, lines := range text {
 		feed[file] = &fstest.MapFile{Data: []byte(lines.String())}
 	}
-	if err := o.front.Server.Admin.Import(feed, "buses", admin.ImportOptions{}, io.Discard); err != nil {
+	var said strings.Builder
+	if err := o.front.Server.Admin.Import(feed, "buses", admin.ImportOptions{}, &said); err != nil {
 		o.Fatal(err)
 	}
+	return said.String()
 }
 
 // night is a timetable of one carrier: buses that leave before and after midnight.
@@ -96,7 +97,7 @@ func (o *operator) rows(path string) (list []string) {
 	o.Helper()
 	for _, found := range row.FindAllStringSubmatch(o.see(path), -1) {
 		leaves := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(found[1], "")
-		list = append(list, found[3]+" "+leaves)
+		list = append(list, found[3]+" "+html.UnescapeString(leaves))
 	}
 	return list
 }
@@ -188,12 +189,36 @@ func TestTodayEndsAtMidnightOfTheStation(t *testing.T) {
 	o.lists("/", "late Fri 20 Nov 23:50 has left")
 	o.ask("POST", "/test/clock", `{"advance":"1s"}`, nil)
 	o.see("/", "Runs of Saturday 21 November 2026",
-		`"/runs?date=2026-11-20">1 run of yesterday is still under way`)
+		`"/runs?underway=true">1 run that left before today is still under way`)
+	o.see("/runs?underway=true", "Runs under way that left before 2026-11-21")
+	o.lists("/runs?underway=true", "late Fri 20 Nov 23:50 has left")
 	o.lists("/",
 		"night Sat 21 Nov 01:30 service day 2026-11-20", "morning Sat 21 Nov 08:00", "late Sat 21 Nov 23:50")
 	o.see("/runs", "Runs of 2026-11-21")
 	o.ask("POST", "/test/clock", `{"advance":"2h"}`, nil) // midnight of UTC
 	o.see("/", "Runs of Saturday 21 November 2026")
+}
+
+// Decision desk.today: a run that takes days stays a link away on Today for as long as it is under way.
+func TestARunOfDaysIsOnTodayUntilItArrives(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	buses := []bus{
+		{"far", "k", "Kyiv", "Lviv", "12:00:00", "72:00:00"}, // 60 hours
+		{"short", "k", "Kyiv", "Lviv", "13:00:00", "15:00:00"},
+	}
+	o.importBuses(map[string]string{"k": "Kyiv Lines"}, buses)
+	const link = `<a href="/runs?underway=true">`
+	o.see("/", link+"2 runs that left before today are still under way")
+	o.lists("/runs?underway=true", "far Wed 18 Nov 12:00 has left", "far Thu 19 Nov 12:00 has left")
+	o.ask("POST", "/test/clock", `{"advance":"14h"}`, nil) // midnight in Kyiv: one arrives, one is of today no more
+	o.lists("/runs?underway=true", "far Thu 19 Nov 12:00 has left", "far Fri 20 Nov 12:00 has left")
+	o.lists("/runs?underway=true&company=nobody")
+	o.lists("/runs?date=2026-11-19", "far Thu 19 Nov 12:00 has left", "short Thu 19 Nov 13:00 has arrived")
+	o.importBuses(map[string]string{"k": "Kyiv Lines"}, buses[1:])
+	o.lacks(o.see("/"), link)
+	o.see("/runs?underway=true", "No run that left before this day is still under way")
 }
 
 // Decision desk.today: a run that is over, when it would have arrived, leaves Today's list. Runs
@@ -311,7 +336,7 @@ func TestRunsAreFoundByCompanyAndCity(t *testing.T) {
 }
 
 // Decision desk.today: Today says first what needs somebody: refused messages, that no e-mail
-// leaves this machine, tickets that a provider was asked about, runs with more passengers than seats; each is
+// leaves this machine, tickets about which a provider's answer is missing, runs with more passengers than seats; each is
 // a link.
 func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 	t.Parallel()
@@ -329,7 +354,7 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 	b := o.book("Ukrainka", "Franko").Data.Booking
 	pay := "/v2/bookings/" + b.ID + "/pay"
 	o.ask("POST", pay, `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
-	o.see("/", "No e-mail leaves this machine: there is no mail server. 1 e-mail became a file.")
+	o.see("/", "No e-mail leaves this machine: there is no mail server. 1 e-mail became a file since the directory was made.")
 	o.post("/test/faults", "rules="+url.QueryEscape(
 		`{"on":"POST /v2/bookings/{id}/book","times":1,"do":"message-fails"}`), "The rules are in force.")
 	o.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
@@ -354,8 +379,8 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 		"<h1>Today</h1>",
 		`<ul class="needs">`,
 		`<li><a href="/messages">2 messages were refused for good.</a></li>`,
-		`<li><a href="/messages">No e-mail leaves this machine: there is no mail server. 1 e-mail became a file.</a></li>`,
-		`<li><a href="/search?state=asked">A provider was asked about 1 ticket and has not answered.</a></li>`,
+		`<li><a href="/messages">No e-mail leaves this machine: there is no mail server. 1 e-mail became a file since the directory was made.</a></li>`,
+		`<li><a href="/search?state=unclear">The provider&#39;s answer about 1 ticket did not come`,
 		`<li><a href="/run?date=2026-11-25&amp;trip=kl-0530">`,
 		"</ul>",
 		"Runs of Friday",
@@ -369,7 +394,7 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 		}
 		at += n
 	}
-	o.see("/search?state=asked", "Test Franko", "1 ticket,")
+	o.see("/search?state=unclear", "Test Franko", "1 ticket,")
 	if list := o.see("/search?state=paid", "Test Ukrainka"); strings.Contains(list, "Franko") {
 		t.Errorf("a booked ticket is among those that are paid:\n%s", list)
 	}

@@ -26,7 +26,10 @@ const fewestDigits = 4
 func newWanted(query string) wanted {
 	var x wanted
 	var phone []string
-	for _, part := range strings.FieldsFunc(query, isBetween) {
+	for _, part := range strings.FieldsFunc(wide.Replace(query), isBetween) {
+		if n := len(scheme); len(part) > n && strings.EqualFold(part[:n], scheme) {
+			part = part[n:]
+		}
 		switch {
 		case strings.ContainsFunc(part, unicode.IsLetter) || strings.Contains(part, "@"):
 			x.words = append(x.words, foldName(part))
@@ -37,6 +40,13 @@ func newWanted(query string) wanted {
 	x.phone = strings.Join(phone, " ")
 	return x
 }
+
+// scheme begins a phone that was copied from a link.
+const scheme = "tel:"
+
+// wide has digits and the + as keyboards of the East write them.
+var wide = strings.NewReplacer("０", "0", "１", "1", "２", "2", "３", "3", "４", "4", "５", "5", "６", "6",
+	"７", "7", "８", "8", "９", "9", "＋", "+")
 
 // isBetween reports whether a character sets words apart.
 func isBetween(r rune) bool {

@@ -24,6 +24,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -154,8 +155,8 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !d.isIn(r):
 		turnAway(w, "Open the link that waybill desk has printed. It is good once, in one browser; "+
 			"for another, start the desk again.")
-	case r.Method != http.MethodGet && r.Method != http.MethodPost:
-		h.Set("Allow", "GET, POST")
+	case !slices.Contains(methods, r.Method):
+		h.Set("Allow", strings.Join(methods, ", "))
 		refuse(w, http.StatusMethodNotAllowed, "Pages are asked for by GET, and forms are sent by POST.")
 	case path.Clean(r.URL.Path) != r.URL.Path:
 		refuse(w, http.StatusNotFound, "There is no such page.")
@@ -164,14 +165,22 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// methods are those of pages and forms.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost}
+
 // isOwn reports whether a request comes from a page of the desk, or from nowhere: a link, or what was typed.
-// Also of those that only read: who has read a waybill stands in the journal.
+// Also of those that only read: who has read a waybill stands in the journal. A form comes from a page of the
+// desk, which a browser always says.
 func (d *Door) isOwn(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin != "" && origin != "http://"+r.Host {
 		return false
 	}
-	switch r.Header.Get("Sec-Fetch-Site") {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if r.Method == http.MethodPost && origin == "" && site != "same-origin" {
+		return false
+	}
+	switch site {
 	case "", "none", "same-origin":
 		return d.origin.Check(r) == nil
 	}

@@ -158,11 +158,27 @@ func TestOthersAreTurnedAway(t *testing.T) {
 	for _, good := range [][]string{
 		{"Origin", h.URL, "Sec-Fetch-Site", "same-origin"},
 		{"Host", "localhost:" + u.Port(), "Origin", "http://localhost:" + u.Port()},
-		{"Sec-Fetch-Site", "none"},
+		{"Sec-Fetch-Site", "same-origin"},
 	} {
 		resp, body := h.ask("POST", h.URL+"/act/run-cancel", append(good, "Cookie", cookie)...)
 		if resp.StatusCode != 200 || body != "inside POST /desk/act/run-cancel " {
 			t.Errorf("%v: %d %s", good, resp.StatusCode, body)
+		}
+	}
+}
+
+// Decision desk.entry: a form comes from a page of the desk, which browsers always say; a page may be asked for
+// by a link or by what was typed.
+func TestAFormFromNowhereIsRefused(t *testing.T) {
+	h := newHouse(t)
+	cookie := h.enter()
+	for _, nowhere := range [][]string{{"Cookie", cookie}, {"Cookie", cookie, "Sec-Fetch-Site", "none"}} {
+		resp, body := h.ask("POST", h.URL+"/act/run-cancel", nowhere...)
+		if resp.StatusCode != 403 || strings.Contains(body, "inside") {
+			t.Errorf("POST with %v: %d %s", nowhere, resp.StatusCode, body)
+		}
+		if resp, body = h.ask("GET", h.URL+"/", nowhere...); resp.StatusCode != 200 {
+			t.Errorf("GET with %v: %d %s", nowhere, resp.StatusCode, body)
 		}
 	}
 }
@@ -175,7 +191,7 @@ func TestOddRequestsStayOutside(t *testing.T) {
 		method, path string
 		status       int
 	}{
-		{"HEAD", "/waybill", 405}, {"PUT", "/runs", 405}, {"OPTIONS", "/", 405}, {"TRACE", "/", 405},
+		{"PUT", "/runs", 405}, {"OPTIONS", "/", 405}, {"TRACE", "/", 405},
 		{"GET", "//partners", 404}, {"GET", "/runs//", 404}, {"GET", "/./runs", 404}, {"GET", "/a/../runs", 404},
 		{"GET", "/%2e%2e/partner-add", 404}, {"GET", "/runs/", 404},
 	} {

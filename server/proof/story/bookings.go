@@ -8,6 +8,7 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/schedule"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 )
@@ -159,7 +160,7 @@ func (t teller) created(e *booking.Created) string {
 		fmt.Fprintf(
 			&b,
 			"; trip %s of %s, %q (%s) to %q (%s), leaves %s, %s %s each",
-			r.Form.Trip,
+			schedule.FeedID(r.Form.Trip),
 			r.Day,
 			from.City.Name,
 			from.Stop.ID,

@@ -8,6 +8,7 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/schedule"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/store/journal"
@@ -133,7 +134,7 @@ func (b *brief) created() string {
 		fmt.Fprintf(
 			&said,
 			"; trip %s of %s, %q to %q, leaves %s, %s %s each",
-			r.Form.Trip,
+			schedule.FeedID(r.Form.Trip),
 			r.Day,
 			r.Form.Stops[l.From].City.Name,
 			r.Form.Stops[l.To].City.Name,
