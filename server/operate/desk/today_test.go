@@ -336,9 +336,8 @@ func TestRunsAreFoundByCompanyAndCity(t *testing.T) {
 }
 
 // Decision desk.today: Today says first what needs somebody: refused messages, that no e-mail
-// leaves this machine, tickets about which a provider's answer is missing, runs with more passengers than seats;
-// each is
-// a link.
+// leaves this machine, tickets about which a provider's answer is missing, runs with more passengers than
+// seats; each is a link.
 func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 	t.Parallel()
 	silent := false
