@@ -21,7 +21,8 @@ const unclearWords = "provider's answer unclear"
 // questions are those to providers that were not answered.
 type questions map[ids.ID]booking.Ask
 
-// isAsked reports whether the provider was asked about a ticket and is waited for: `ticket asked` lists these.
+// isAsked reports whether the provider was asked about a ticket and is waited for. `ticket asked` lists
+// these.
 func (x questions) isAsked(t *booking.Ticket) bool {
 	_, asked := x[t.ID]
 	return asked && t.Pending != 0

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Decision desk.feedids: a trip is found and shown by the id that the feed has for it, wherever the desk names
-// a trip; its form for addresses finds it too.
+// Decision desk.feedids: a trip is found and shown by the id that the feed has for it, wherever the desk
+// names a trip; its form for addresses finds it too.
 func TestATripIsFoundAndShownByTheFeedsId(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

@@ -56,8 +56,8 @@ func runPath(trip, date string) string {
 	return "/run?" + url.Values{"trip": {trip}, "date": {date}}.Encode()
 }
 
-// getRuns answers GET /runs?date=…&company=…&city=…&q=…: the runs that leave on a day, today without one. With
-// underway=true it has those instead that left before today and are still under way.
+// getRuns answers GET /runs?date=…&company=…&city=…&q=…: the runs that leave on a day, today without one.
+// With underway=true it has those instead that left before today and are still under way.
 func (s *Desk) getRuns(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	query := r.URL.Query()
 	q := carrier.Query{

@@ -212,7 +212,7 @@ func TestARunOfDaysIsOnTodayUntilItArrives(t *testing.T) {
 	const link = `<a href="/runs?underway=true">`
 	o.see("/", link+"2 runs that left before today are still under way")
 	o.lists("/runs?underway=true", "far Wed 18 Nov 12:00 has left", "far Thu 19 Nov 12:00 has left")
-	o.ask("POST", "/test/clock", `{"advance":"14h"}`, nil) // midnight in Kyiv: one arrives, one is of today no more
+	o.ask("POST", "/test/clock", `{"advance":"14h"}`, nil) // midnight in Kyiv: one arrives
 	o.lists("/runs?underway=true", "far Thu 19 Nov 12:00 has left", "far Fri 20 Nov 12:00 has left")
 	o.lists("/runs?underway=true&company=nobody")
 	o.lists("/runs?date=2026-11-19", "far Thu 19 Nov 12:00 has left", "short Thu 19 Nov 13:00 has arrived")
@@ -336,8 +336,8 @@ func TestRunsAreFoundByCompanyAndCity(t *testing.T) {
 }
 
 // Decision desk.today: Today says first what needs somebody: refused messages, that no e-mail
-// leaves this machine, tickets about which a provider's answer is missing, runs with more passengers than seats; each is
-// a link.
+// leaves this machine, tickets about which a provider's answer is missing, runs with more passengers than
+// seats; each is a link.
 func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 	t.Parallel()
 	silent := false

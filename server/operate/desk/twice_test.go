@@ -18,7 +18,9 @@ func TestTheHourThatComesTwiceHasItsOffset(t *testing.T) {
 		"b-first Sun 25 Oct 03:30 +03:00 has arrived",
 		"a-second Sun 25 Oct 03:30 +02:00 has arrived",
 	)
-	o.lists("/runs?date=2026-10-24", "before Sat 24 Oct 01:30 has arrived", "b-first Sat 24 Oct 02:30 has arrived",
+	o.lists("/runs?date=2026-10-24",
+		"before Sat 24 Oct 01:30 has arrived",
+		"b-first Sat 24 Oct 02:30 has arrived",
 		"a-second Sat 24 Oct 03:30 has arrived")
 	const stop = `<td data-label="Leaves">03:30 +03:00</td>`
 	o.see("/run?trip=b-first&date=2026-10-25", ">Sun 25 Oct 03:30 +03:00</time>, Europe/Kyiv time", stop,

@@ -167,8 +167,8 @@ func TestOthersAreTurnedAway(t *testing.T) {
 	}
 }
 
-// Decision desk.entry: a form comes from a page of the desk, which browsers always say; a page may be asked for
-// by a link or by what was typed.
+// Decision desk.entry: a form comes from a page of the desk, which browsers always say; a page may be asked
+// for by a link or by what was typed.
 func TestAFormFromNowhereIsRefused(t *testing.T) {
 	h := newHouse(t)
 	cookie := h.enter()
