@@ -33,7 +33,7 @@ type Manifest struct {
 	Riders []booking.SeatTaken // of Paid and Booked tickets, by where they board, and by seat
 	Held   []booking.SeatTaken // of tickets that are still to be paid or booked, in the same order
 	At     time.Time
-	Clock  *docs.Clock // the test clock then; nil is none
+	Bar    *docs.Clock // the test clock then; nil is none
 	Seq    uint64      // of the line that says that it was read
 	Hash   string      // of that line, in hex
 }
@@ -77,7 +77,7 @@ func (s *Dispatcher) Read(run ids.RunName, who Reader) (*Manifest, error) {
 				read.Company = who.Company
 			}
 			m.At = now
-			m.Clock = web.TestClock(st, now)
+			m.Bar = web.TestClock(st, now)
 			return []ledger.Entry{{Event: read, By: who.By}}, nil
 		},
 		nil,

@@ -27,7 +27,7 @@ type sheet struct {
 	Count                                             string // of passengers and of held seats
 	Read, Hash                                        string
 	Seq                                               uint64
-	Clock                                             *docs.Clock // nil is none
+	Bar                                               *docs.Clock // the test clock; nil is none
 }
 
 // call is a stop of the run, and how full the bus is from there to the next.
@@ -79,7 +79,7 @@ func (m *Manifest) sheet() *sheet {
 		Read:    m.At.UTC().Format(time.RFC3339),
 		Seq:     m.Seq,
 		Hash:    m.Hash,
-		Clock:   m.Clock,
+		Bar:     m.Bar,
 	}
 	if n := len(m.Held); n > 0 {
 		x.Count += ", " + words.Counted(n, "seat") + " held"

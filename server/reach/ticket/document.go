@@ -29,7 +29,7 @@ type document struct {
 	Booking   string
 	Bought    string
 	Refunds   []string
-	Clock     *docs.Clock // nil is none
+	Bar       *docs.Clock // the test clock; nil is none
 }
 
 // ride is one leg.
@@ -71,7 +71,7 @@ func WriteDocument(
 	if err != nil {
 		return err
 	}
-	d.Clock = clock
+	d.Bar = clock
 	return documentPage.Execute(out, d)
 }
 
