@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 	"time"
 
 	"waybill/booking/ids"
@@ -19,7 +17,6 @@ import (
 	"waybill/server/proof/evidence"
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
-	"waybill/server/reach/ticket"
 	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
@@ -27,8 +24,7 @@ import (
 	"waybill/store/note"
 )
 
-// The verbs that look at a directory and say what is there, as log and verify do; and the one that looks at a
-// ticket, wherever that is.
+// The verbs that look at a directory and say what is there, as log and verify do.
 
 // log writes the journal as readable history.
 func (c *call) log() (int, error) {
@@ -248,31 +244,4 @@ func readKept(file, keyFile string) (kept []inspect.Kept, err error) {
 		err = fmt.Errorf("%s holds no checkpoint", file)
 	}
 	return kept, err
-}
-
-// ticketCheck checks codes of tickets: of no directory, and without a network. It exits with 0 where all are
-// good.
-func (c *call) ticketCheck() (int, error) {
-	key, err := os.ReadFile(c.text("key"))
-	if err != nil {
-		return exitUsage, fmt.Errorf("-key: %w", err)
-	}
-	// What is wrong with the key or the run is a mistake of who types; what is wrong with a code is the
-	// answer.
-	inspector, err := ticket.NewInspector(key, c.text("trip"), c.text("date"))
-	if err != nil {
-		return exitUsage, err
-	}
-	// What a scanner reads need not pass through a shell, one process for each passenger.
-	var codes io.Reader = strings.NewReader(c.Arg(0))
-	if c.Arg(0) == "-" {
-		codes = c.Stdin
-	}
-	return exitFailed, inspector.Inspect(codes, func(v ticket.Verdict) error {
-		if c.get("json").(bool) {
-			return json.NewEncoder(c.Stdout).Encode(v)
-		}
-		_, err := fmt.Fprintln(c.Stdout, v.Said)
-		return err
-	})
 }

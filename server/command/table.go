@@ -24,7 +24,8 @@ var (
 	mayBeCut = []string{"log", "import", "tail", "conform"}
 	// Of some, programs read the output, whatever the flags.
 	exact = []string{"tail", "receive", "checkpoint", "idtoken", "completion"}
-	// Some are of no directory, and have no flag -data: they ask a server, or nobody.
+	// Some are of no directory, and have no flag -data as others: they ask a server, or nobody. That of
+	// ticket check is its own, without a default.
 	noData = []string{"version", "ready", "conform", "receive", "ticket check", "tour", "completion"}
 )
 
@@ -141,7 +142,10 @@ var table = []verb{
 	{"ticket check", "CODE|-",
 		"tells without a network whether a ticket's code is genuine, and what it is for; - reads codes from standard input",
 		(*call).ticketCheck, []option{
-			{"key", "tickets.pub", "the `file` of the carrier's public key"},
+			{"key", "tickets.pub", "the `file` of the carrier's public key; with -data the directory's own"},
+			{"data", "", "the data `directory` that tells cities and local times, and has the key; " +
+				"WAYBILL_DATA counts only without -key and -feed"},
+			{"feed", "", "the GTFS `feed`, a directory or .zip, that tells cities and local times"},
 			{"trip", "", "the `id` of the trip that it must be for"},
 			{"date", "", "the service `day` of that run, as in 2026-11-20"},
 			{"json", false, "print an object for each code"}}},

@@ -11,7 +11,9 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"html/template"
 	"strings"
+	"time"
 )
 
 // Files are the pages, by name.
@@ -26,11 +28,24 @@ func Auditor() []byte {
 	return text
 }
 
+// MustParse makes the template of a page of its own style sheet, which may show the bar of a test clock: the
+// template clock, of a [Clock].
+func MustParse(name, text string) *template.Template {
+	return template.Must(template.Must(template.New(name).Parse(text)).ParseFS(Files, "live/shared.html"))
+}
+
 // StyleIn returns the style sheet that stands in a page.
 func StyleIn(page string) []byte {
 	_, rest, _ := strings.Cut(page, "<style>")
 	style, _, _ := strings.Cut(rest, "</style>")
 	return []byte(style)
+}
+
+// Clock is a test clock as pages show it: the template clock of live/shared.html is a bar of it (decision
+// pages.clock).
+type Clock struct {
+	Now   time.Time // in UTC
+	Still bool      // it stands still
 }
 
 // PagePolicy returns the Content-Security-Policy of a page that has no script and fetches nothing: it may

@@ -3,9 +3,12 @@ package partner
 import (
 	"bytes"
 	"net/http"
+	"time"
 
 	"waybill/auth"
+	"waybill/server/docs"
 	"waybill/server/frame/web"
+	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/server/reach/ticket"
 )
@@ -22,9 +25,14 @@ func (s *Seller) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Par
 	if err != nil {
 		return err
 	}
+	var clock *docs.Clock
+	err = s.Store.View(func(st ledger.State, _ time.Time) { clock = web.TestClock(st, now) })
+	if err != nil {
+		return err
+	}
 	// The page is sent whole or not at all: half of one may already show the code.
 	var page bytes.Buffer
-	if err := ticket.WriteDocument(&page, b, t, s.TicketKey, now); err != nil {
+	if err := ticket.WriteDocument(&page, b, t, s.TicketKey, now, clock); err != nil {
 		return err
 	}
 	body := wire.NewWriter()

@@ -14,6 +14,7 @@ import (
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
+	"waybill/server/operate/stand"
 )
 
 // Decision ticket.document: what a ticket over a border must show comes from columns of the feed, and
@@ -81,6 +82,27 @@ func TestALostTicketKeyIsTold(t *testing.T) {
 		}
 		if told := strings.Contains(log.String(), "inspectors need the new tickets.pub"); told != lost {
 			t.Errorf("lost: %v, and told: %v: %s", lost, told, log.String())
+		}
+	}
+}
+
+// Decision pages.clock: a ticket of a test bench says so, frozen or ticking; one that is sold says nothing.
+func TestATicketOfATestBenchSaysItsClock(t *testing.T) {
+	for want, lab := range map[string]*stand.Lab{
+		"<span>frozen</span></p>\n":  rig.StillFromStart(nil),
+		"<span>ticking</span></p>\n": rig.ClockFrom(rig.Start),
+		"":                           nil,
+	} {
+		s, key := rig.Demo(t, server.Config{Lab: lab})
+		b := rig.Call(t, s, key, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, key, rig.KyivLviv), 1)).Data.Booking
+		r := httptest.NewRequest("GET", "/v2/tickets/"+b.Tickets[0].ID+"/document", nil)
+		r.Header.Set("x-api-key", key)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		page := w.Body.String()
+		if has := strings.Contains(page, "TEST CLOCK"); has != (want != "") || !strings.Contains(page, want) {
+			t.Errorf("%q: %d %s", want, w.Code, page)
 		}
 	}
 }

@@ -53,33 +53,56 @@ func (s *Executor) adminImport(a *Act) (string, error) {
 // a dry run. It is read at a pace.
 func ReadFeed(form url.Values, out io.Writer, pace *pace.Pace) (*FeedRead, error) {
 	path := form.Get("feed")
-	name := filepath.Base(path)
-	info, err := os.Stat(path)
+	dir, end, err := openFeed(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive", feed.ErrInvalid, name)
-	}
-	// Zip archives can unpack to more than fits: they are checked before anything is read of them.
-	dir := os.DirFS(path)
-	if !info.IsDir() {
-		z, err := zip.OpenReader(path)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", feed.ErrInvalid,
-				name, err)
-		}
-		defer z.Close()
-		if err := feed.CheckZip(&z.Reader); err != nil {
-			return nil, err
-		}
-		dir = z
-	}
+	defer end()
 	opt := ImportOptions{form.Has("strict"), form.Has("dry-run"), gtfs.Options{BusOnly: form.Has("bus-only")}}
 	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
 		opt.FarePerKm = []schedule.FarePerKm{fare}
 	}
-	return readAndReport(pace.Reads(dir), name, opt, out)
+	return readAndReport(pace.Reads(dir), filepath.Base(path), opt, out)
+}
+
+// openFeed opens a feed, a directory or a zip archive, which end closes. Errors: feed.ErrInvalid, and the
+// file system's.
+func openFeed(path string) (dir fs.FS, end func() error, err error) {
+	name := filepath.Base(path)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case info.IsDir():
+		return os.DirFS(path), func() error { return nil }, nil
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive", feed.ErrInvalid, name)
+	}
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", feed.ErrInvalid,
+			name, err)
+	}
+	// Zip archives can unpack to more than fits: they are checked before anything is read of them.
+	if err := feed.CheckZip(&z.Reader); err != nil {
+		return nil, nil, errors.Join(err, z.Close())
+	}
+	return z, z.Close, nil
+}
+
+// ReadTimetable returns the timetable of a feed, a directory or a zip archive, as its import into a new
+// directory would have it; rows that cannot be used are skipped. Errors: those of an import.
+func ReadTimetable(path string) (*schedule.Timetable, error) {
+	dir, end, err := openFeed(path)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	read, err := readAndReport(dir, filepath.Base(path), ImportOptions{}, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	return schedule.New(read.feed.Tables(new(schedule.Tables)))
 }
 
 // Import makes a feed the timetable in force, and reports on it line by line. The process does it.

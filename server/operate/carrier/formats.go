@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
-	"html/template"
 	"io"
 	"strconv"
 	"strings"
@@ -170,7 +169,7 @@ var pageText string
 // script.
 var PagePolicy = docs.PagePolicy(docs.StyleIn(pageText))
 
-var page = template.Must(template.New("manifest").Parse(pageText))
+var page = docs.MustParse("manifest", pageText)
 
 // JSON returns the list as the verb prints it: the data of the answer over HTTP.
 func (m *Manifest) JSON() string {

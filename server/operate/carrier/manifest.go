@@ -13,6 +13,7 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/server/docs"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/store/journal"
@@ -34,8 +35,9 @@ type Manifest struct {
 	At     time.Time
 	// Withdrawn says that the timetable no longer has the run.
 	Withdrawn bool
-	Seq       uint64 // of the line that says that it was read
-	Hash      string // of that line, in hex
+	Bar       *docs.Clock // the test clock then; nil is none
+	Seq       uint64      // of the line that says that it was read
+	Hash      string      // of that line, in hex
 }
 
 // board records who travels, and apart from them whose seats are only held.
@@ -78,6 +80,7 @@ func (s *Dispatcher) Read(run ids.RunName, who Reader) (*Manifest, error) {
 				read.Company = who.Company
 			}
 			m.At = now
+			m.Bar = web.TestClock(st, now)
 			return []ledger.Entry{{Event: read, By: who.By}}, nil
 		},
 		nil,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/docs"
 	"waybill/server/frame/words"
 )
 
@@ -26,6 +27,7 @@ type sheet struct {
 	Count                                             string // of passengers and of held seats
 	Read, Hash                                        string
 	Seq                                               uint64
+	Bar                                               *docs.Clock // the test clock; nil is none
 }
 
 // call is a stop of the run, and how full the bus is from there to the next.
@@ -77,6 +79,7 @@ func (m *Manifest) sheet() *sheet {
 		Read:    m.At.UTC().Format(time.RFC3339),
 		Seq:     m.Seq,
 		Hash:    m.Hash,
+		Bar:     m.Bar,
 	}
 	if n := len(m.Held); n > 0 {
 		x.Count += ", " + words.Counted(n, "seat") + " held"

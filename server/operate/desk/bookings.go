@@ -10,6 +10,7 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/server/docs"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
@@ -251,9 +252,11 @@ func (s *Desk) getTicket(w http.ResponseWriter, r *http.Request, by ledger.By) e
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
+	var clock *docs.Clock
 	err := s.Store.View(func(st ledger.State, at time.Time) {
 		b, t = st.Bookings.AnyTicket(id)
 		now = at
+		clock = web.TestClock(st, at)
 	})
 	if err != nil {
 		return err
@@ -269,6 +272,6 @@ func (s *Desk) getTicket(w http.ResponseWriter, r *http.Request, by ledger.By) e
 		return err
 	}
 	return send(w, ticket.PagePolicy, func(out io.Writer) error {
-		return ticket.WriteDocument(out, b, t, s.TicketKey, now)
+		return ticket.WriteDocument(out, b, t, s.TicketKey, now, clock)
 	})
 }

@@ -426,3 +426,22 @@ func TestANameIsNoMarkup(t *testing.T) {
 		}
 	}
 }
+
+// Decision pages.clock: the papers that a test bench prints say so, at the top, and do not hide it in print.
+func TestPapersOfATestBenchSayItsClock(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	b := o.book("Ukrainka").Data.Booking
+	const bar = `<main>
+<p class="clock"><strong>TEST CLOCK</strong> <time datetime="2026-11-20T08:00:00Z">` +
+		`Fri 20 Nov 2026 08:00:00 UTC</time> <span>frozen</span></p>`
+	for _, path := range []string{
+		"/waybill?date=" + date + "&trip=" + trip,
+		"/ticket?id=" + b.Tickets[0].ID,
+	} {
+		if body := o.see(path, bar, ".clock { border: "); strings.Contains(body, "@media print") {
+			t.Errorf("%s prints otherwise than it shows", path)
+		}
+	}
+}

@@ -127,16 +127,10 @@ func (s *Desk) place(query string) (to string, err error) {
 	return to, err
 }
 
-// qrPrefix is what some readers of QR codes put before a text.
-const qrPrefix = "QR-Code:"
-
 // codeIn returns the code of a ticket in a query. Blanks and ends of lines, which come with copying, are left
 // out.
 func codeIn(query string) (code string, isCode bool) {
-	code = strings.Join(strings.Fields(query), "")
-	if n := len(qrPrefix); len(code) > n && strings.EqualFold(code[:n], qrPrefix) {
-		code = code[n:]
-	}
+	code = ticket.Unmarked(strings.Join(strings.Fields(query), ""))
 	return code, strings.HasPrefix(code, ticket.Prefix)
 }
 

@@ -69,7 +69,7 @@ func (s *Relay) papers(m *ledger.Message, b *booking.Booking, t *booking.Ticket)
 	}
 	var page, calendar bytes.Buffer
 	err := errors.Join(
-		ticket.WriteDocument(&page, b, t, s.TicketKey, m.At),
+		ticket.WriteDocument(&page, b, t, s.TicketKey, m.At, nil),
 		ticket.WriteCalendar(&calendar, t, m.At),
 	)
 	return []outbound.Attachment{

@@ -69,6 +69,9 @@ func TestTheLetterOfAPaidTicketCarriesIt(t *testing.T) {
 					t.Errorf("%s: %v, %v", code, c, err)
 				}
 			}
+			if strings.Contains(files["ticket.html"], "TEST CLOCK") { // decision pages.clock
+				t.Errorf("%s", files["ticket.html"])
+			}
 			if !strings.Contains(files["ticket.ics"], "BEGIN:VEVENT\r\nUID:"+id+".1@waybill\r\n") {
 				t.Errorf("%s", files["ticket.ics"])
 			}

@@ -29,6 +29,7 @@ type document struct {
 	Booking   string
 	Bought    string
 	Refunds   []string
+	Bar       *docs.Clock // the test clock; nil is none
 }
 
 // ride is one leg.
@@ -51,23 +52,26 @@ type carrier struct {
 //go:embed document.html
 var documentText string
 
-var documentPage = template.Must(template.New("ticket").Parse(documentText))
+var documentPage = docs.MustParse("ticket", documentText)
 
 // PagePolicy is the Content-Security-Policy of the page: it has its own style sheet, and no script.
 var PagePolicy = docs.PagePolicy(docs.StyleIn(documentText))
 
 // WriteDocument writes the page of a ticket: its rides, the refund rules in words, and a code for each ride.
+// Above them stands the test clock, if there is one: what a test bench prints is good on no bus.
 func WriteDocument(
 	out io.Writer,
 	b *booking.Booking,
 	t *booking.Ticket,
 	key ed25519.PrivateKey,
 	now time.Time,
+	clock *docs.Clock,
 ) error {
 	d, err := newDocument(b, t, key, now)
 	if err != nil {
 		return err
 	}
+	d.Bar = clock
 	return documentPage.Execute(out, d)
 }
 

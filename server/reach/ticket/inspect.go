@@ -22,6 +22,7 @@ var ErrRefused = errors.New("not every code is good")
 type Inspector struct {
 	public ed25519.PublicKey
 	run    *ids.RunName // nil is any
+	runs   *Runs        // nil: only what the codes have is said of their rides
 	seen   map[shown]bool
 }
 
@@ -55,6 +56,10 @@ func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 	return x, nil
 }
 
+// Knows has the inspector say cities and local times of rides on runs that are known. Codes that were checked
+// before do not change.
+func (x *Inspector) Knows(runs *Runs) { x.runs = runs }
+
 // Verdict is what an inspector says of a code.
 type Verdict struct {
 	Good bool   `json:"good"`
@@ -70,6 +75,7 @@ type Ride struct {
 	From      int16     `json:"fromStop"`  // positions among the stops of the run, from 1
 	To        int16     `json:"toStop"`
 	Run       string    `json:"run"` // in hex, the first 6 bytes of SHA-256 of its trip and its date
+	*Travel             // nil, and no member, where the run is not known
 }
 
 // Ride returns what a code is for, as programs read it.
@@ -121,11 +127,25 @@ const maxCode = 1 << 10
 // readCode reads a line. A line that is longer than any code is cut, and is not a code.
 func readCode(lines *bufio.Reader) (string, error) {
 	line, long, err := lines.ReadLine()
-	text := strings.Trim(string(line), " \t\r\ufeff") // some scanners begin with a mark of their own
+	text := Unmarked(string(line))
 	for long && err == nil {
 		_, long, err = lines.ReadLine()
 	}
 	return text, err
+}
+
+// mark is what some readers of QR codes put before a text, in letters of either case.
+const mark = "QR-Code:"
+
+// Unmarked returns a text as a scanner has read it, without what it puts around it: a mark before it, and
+// blanks.
+func Unmarked(text string) string {
+	const blanks = " \t\r\n\ufeff" // the last one begins the files of some
+	text = strings.Trim(text, blanks)
+	if n := len(mark); len(text) >= n && strings.EqualFold(text[:n], mark) {
+		text = strings.Trim(text[n:], blanks)
+	}
+	return text
 }
 
 // check checks one code.
@@ -135,16 +155,20 @@ func (x *Inspector) check(text string) Verdict {
 		return Verdict{Said: "NOT GOOD: " + err.Error()}
 	}
 	v := Verdict{Ride: c.Ride()}
+	of := c.String()
+	if x.runs != nil {
+		of = x.runs.describe(c, v.Ride)
+	}
 	ride := shown{c.Ticket, c.Run, c.From, c.To}
 	switch {
 	case x.run != nil && !c.IsOf(*x.run):
-		v.Said = fmt.Sprintf("NOT GOOD for %s: genuine, but of another run: %s", x.run, c)
+		v.Said = fmt.Sprintf("NOT GOOD for %s: genuine, but of another run: %s", x.run, of)
 		return v
 	case x.seen[ride]:
-		v.Said = "NOT GOOD: shown before: " + c.String()
+		v.Said = "NOT GOOD: shown before: " + of
 	default:
 		v.Good = true
-		v.Said = "genuine: " + c.String()
+		v.Said = "genuine: " + of
 	}
 	x.seen[ride] = true
 	return v
