@@ -51,7 +51,7 @@ func TestALineOfANewerVersion(t *testing.T) {
 		Env:    func(string) (string, bool) { return "", false },
 	})
 	said := errs.String()
-	if code != 78 || out.String() != "2\n" ||
+	if code != 78 || out.String() != "0 -\n2\n" ||
 		!strings.Contains(said, "line 3: store: written by a newer version") {
 		t.Errorf("receive ends with %d, %q, %q", code, &out, said)
 	}
