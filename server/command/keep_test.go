@@ -108,9 +108,6 @@ func TestAKeeperThatBeginsWronglyStopsTheStart(t *testing.T) {
 			t.Fatalf("%s: a line was written", c.keeper)
 		}
 	}
-	want(t, 2, "-keep is for a clock", "serve", "-data", dir, "-keep", "cat", "-test-clock", "now", "-frozen")
-	want(t, 2, "-keep is for a clock", "serve", "-data", dir, "-keep", "cat", "-test-clock", "now",
-		"-test-control", "127.0.0.1:1")
 }
 
 // Decisions keep.silent and keep.fails: beside a silent keeper nothing is changed, the server is not ready,
