@@ -48,7 +48,7 @@ func feedWithout(t *testing.T, trip string) string {
 	return dir
 }
 
-// Contract section 15: a directory tells of a ticket the run as it was sold and moved, beside a running
+// Decision ticket.check: with a directory the run is shown as it was sold and moved, beside a running
 // server and without, also when the timetable no longer has it. No byte of it changes.
 func TestTicketCheckTellsWhatWasSold(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")

@@ -33,8 +33,8 @@ func demoIn(t *testing.T, zone string, later int32) *schedule.Timetable {
 	return tt
 }
 
-// Contract section 15: a run is found by its hash, wherever its company's clock is, also some days after its
-// service day began, moved by up to twelve hours, and where clocks change.
+// Decision ticket.check: a run is found by its hash, wherever its company's clock is, also some days after
+// its service day began, moved by up to twelve hours, and where clocks change.
 func TestARunIsFoundByItsHash(t *testing.T) {
 	for zone, later := range map[string]int32{
 		"Europe/Kyiv":        0,
