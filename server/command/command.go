@@ -113,13 +113,14 @@ func find(args []string) (*verb, []string) {
 	return nil, nil
 }
 
-// group returns the verbs whose names start with a word and go on, as those of partner do.
+// group returns the verbs whose names start with a word and go on, as those of partner do, by their names.
 func group(word string) (members []verb) {
 	for _, v := range verbs {
 		if strings.HasPrefix(v.name, word+" ") {
 			members = append(members, v)
 		}
 	}
+	slices.SortFunc(members, func(a, b verb) int { return strings.Compare(a.name, b.name) })
 	return members
 }
 
@@ -130,47 +131,6 @@ func names(list []verb) string {
 		words = append(words, v.name[strings.LastIndexByte(v.name, ' ')+1:])
 	}
 	return strings.Join(words, ", ")
-}
-
-// help prints the page of a verb or a group, or with no words the list of all.
-func (p *Process) help(words []string) int {
-	if len(words) == 1 && words[0] == "-man" {
-		p.man(p.Stdout)
-		return exitDone
-	}
-	if len(words) == 0 || isHelp(words[0]) {
-		fmt.Fprint(p.Stdout, "Waybill distributes bus tickets. Without a command it serves, as \"waybill serve\".\n",
-			"\"waybill help COMMAND\" says more of one of these commands:\n\n")
-		p.list(p.Stdout, verbs)
-		return exitDone
-	}
-	if v, rest := find(words); v != nil {
-		if v.do == nil {
-			return p.wrong("%s: %s", v.name, notInBuild)
-		}
-		c := p.newCall(v)
-		if len(rest) > 0 {
-			if err := c.read(rest); err != nil && !errors.Is(err, flag.ErrHelp) {
-				return p.misread(v, err)
-			}
-		}
-		c.usage(p.Stdout)
-		return exitDone
-	}
-	members := group(words[0])
-	if members != nil && len(words) == 1 {
-		p.list(p.Stdout, members)
-		return exitDone
-	}
-	return p.unknown(words)
-}
-
-// list writes the verbs, each with a line that says what it does. That line is all that most people ever read
-// of a verb.
-func (p *Process) list(to io.Writer, list []verb) {
-	for _, v := range list {
-		fmt.Fprintf(to, "  %-16s %s\n", v.name, v.about)
-	}
 }
 
 // notInBuild is the answer to a verb or a flag that another build has, and this one has not.

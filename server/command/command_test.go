@@ -193,7 +193,7 @@ func TestUsage(t *testing.T) {
 // Decision verbs.help: help is there for all, for each verb and each group, in whatever way it is asked for,
 // and is no failure; nor is the version.
 func TestHelpIsNoFailure(t *testing.T) {
-	all := `(?s)Without a command it serves, as "waybill serve".*\n  serve .*\n  partner add .*\n  version `
+	all := `(?s)Without a command it serves, as "waybill serve" does.*\n  serve .*\n  version .*\n  partner add `
 	for _, words := range []string{"-h", "-help", "--help", "help", "help help", "help -h"} {
 		want(t, 0, all, strings.Fields(words)...)
 	}

@@ -165,14 +165,3 @@ func (c *call) fromEnv() (err error) {
 func variable(flag string) string {
 	return "WAYBILL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
-
-// usage writes how a verb is called, with its flags.
-func (c *call) usage(to io.Writer) {
-	fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", c.verb.name, c.verb.operands, c.verb.name,
-		c.verb.about)
-	fmt.Fprint(to, "Flags come before operands. ",
-		"Each can also be given in the environment, as WAYBILL_<FLAG>.\n\n")
-	c.SetOutput(to)
-	c.PrintDefaults()
-	c.SetOutput(io.Discard)
-}

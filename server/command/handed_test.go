@@ -90,7 +90,7 @@ complete_words waybill help ver
 complete_words waybill completion ""
 `
 	out, err := exec.Command("bash", "-c", script).CombinedOutput()
-	const said = "verify version\nmove status asked answer check\n-json\n-against\n\nverify version\nbash fish zsh\n"
+	const said = "verify version\nanswer asked check move status\n-json\n-against\n\nverify version\nbash fish zsh\n"
 	if err != nil || string(out) != said {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -32,52 +32,52 @@ var absentFlags map[string][]string
 // benchFlags are the flags of serve that are of the test bench.
 var benchFlags = []option{
 	{"test-clock", "",
-		"serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z"},
-	{"frozen", false, "have that clock stand still until it is moved"},
-	{"test-control", "", "the loopback `address` where testers make worlds and have things go wrong"},
+		"serve with a clock that can be moved; it starts at `now` or an instant as in 2026-11-20T08:30:00Z"},
+	{"frozen", false, "start with a test clock that stands still until it is moved"},
+	{"test-control", "", "the loopback `address` where testers make worlds and faults"},
 	{"worlds", 0, "make this `number` of worlds, 1 to 99, at the ports after that of -test-control"},
-	{"seed", "", "the `number` that all that would be random comes from, in a new directory"},
-	{"demo", "", "`busy`: a new directory also gets some days of sales, refunds, a moved and a cancelled run"},
-	{"vary", false, "vary in answers what the interface leaves open, so that no client leans on it"},
+	{"seed", "", "make a new directory, and derive all that would be random in it from this `number`"},
+	{"demo", "", "with `busy`, fill a new directory with sales, refunds, a moved run and a cancelled run"},
+	{"vary", false, "vary what the interface leaves open, so that no client relies on it"},
 }
 
 // The verbs.
-var benchVerb = verb{"bench", "",
-	"fills a new directory, or one it made, and measures how fast it sells, reads and searches",
+var benchVerb = verb{"bench", "", "measure how fast this machine sells, reads and searches",
+	"It fills a directory that is new, or that it made itself.",
 	(*call).bench, []option{
-		{"bookings", 10_000, "fill up to this `number` of bookings of two"},
-		{"conns", "1,64,256", "the `numbers` of connections to measure with, with commas"},
-		{"seconds", 3.0, "how long each is measured"}}}
+		{"bookings", 10_000, "fill the directory up to this `number` of bookings, of two passengers each"},
+		{"conns", "1,64,256", "the `numbers` of connections to measure with, separated by commas"},
+		{"seconds", 3.0, "measure each for this number of `seconds`"}}}
 
-var tourVerb = verb{"tour", "",
-	"plays one booking step by step, in a directory of its own: what is sent, written and changed",
+var tourVerb = verb{"tour", "", "play one booking step by step",
+	"It shows what is sent, written and changed, in a directory of its own.",
 	(*call).tour, []option{
-		{"pace", 0.0, "go on by itself after so many `seconds`; with 0 Enter is waited for"}}}
+		{"pace", 0.0, "continue after so many `seconds`; with 0 each step waits for Enter"}}}
 
-var conformVerb = verb{"conform", "", "plays the interface's rules against any server",
+var conformVerb = verb{"conform", "", "play the interface's rules against any server", "",
 	(*call).conform, []option{
-		{"base-url", "", "the `URL` of the server, as http://127.0.0.1:8080"},
+		{"base-url", "", "the `URL` of the server, as in http://127.0.0.1:8080"},
 		{"key", "", "a partner's API `key`"},
 		{"key2", "", "the `key` of another partner"},
-		{"control", "", "the `URL` of the server's -test-control: the rules are played in a world of their own"},
-		{"from", "", "the `slug` of a city; without -from, -to and -date a journey is looked for"},
-		{"to", "", "the `slug` of a city"},
-		{"date", "", "a `day` with departures, as 2026-11-25"},
-		{"stop", "", "the `id` of a stop; without it one of the first offer is taken"},
-		{"write", false, "also make bookings, of 32 seats at most, and cancel them; without it only GETs are sent"},
+		{"control", "", "the `URL` of the server's -test-control; the rules are played in a world of their own"},
+		{"from", "", "the `slug` of the city of departure; without -from, -to and -date a journey is searched for"},
+		{"to", "", "the `slug` of the city of arrival"},
+		{"date", "", "a `day` with departures, as in 2026-11-25"},
+		{"stop", "", "the `id` of a stop; by default a stop of the first offer"},
+		{"write", false, "also make and cancel bookings, of 32 seats at most; by default only GET requests are sent"},
 		{"id-token", "", "an ID `token` of a company user"},
-		{"email", "", "the `e-mail` of a company user, with -password-file"},
+		{"email", "", "the `e-mail` address of a company user, with -password-file"},
 		{"password-file", "", "the `file` whose first line is the user's password"},
-		{"fms", "", "the `id` of an FMS object of the user's company: its geolocation is switched on, then off"},
-		{"stage", 0, "only the stage of this `number`, 1 to 10"},
-		{"beyond", false, "also stage 10, which has what no interface says but this server adds"},
-		{"like", "", "the `URL` of a server with the same timetable, that is asked the same and compared"},
-		{"like-key", "", "a partner's `key` there"},
-		{"strict", false, "what is not shown is a failure, but for what -known lists"},
+		{"fms", "", "the `id` of an FMS object of the user's company, whose geolocation is switched on and off"},
+		{"stage", 0, "play only the stage of this `number`, 1 to 10"},
+		{"beyond", false, "also play stage 10: what this server adds to the interface"},
+		{"like", "", "the `URL` of a server with the same timetable, to compare each answer with"},
+		{"like-key", "", "a partner's `key` at that server"},
+		{"strict", false, "count a rule that is not shown as failed, unless -known lists it"},
 		{"known", "", "the `file` of rules that are known to fail: an id a line, # begins a comment"},
-		{"list", false, "print the rules, and ask nobody"},
+		{"list", false, "print the rules, and send no request"},
 		{"junit", "", "the `file` to write the results into, as JUnit"},
-		{"recorded", "", "ask nobody: what a deployment has answered, in a HAR `file` or a directory of pairs"}}}
+		{"recorded", "", "check a deployment's recorded answers, a HAR `file` or a directory of pairs; no request is sent"}}}
 
 // newLab returns the test bench of a server that has no test clock: it gives up one that the directory had.
 func newLab() *stand.Lab {

@@ -78,32 +78,17 @@ and
 func (p *Process) man(to io.Writer) {
 	io.WriteString(to, manHead)
 	for _, v := range verbs {
-		call := strings.TrimSpace(v.name + " " + v.operands)
-		fmt.Fprintf(to, ".SS %s\n%s.\n", roff(call), roff(sentence(v.about)))
+		fmt.Fprintf(to, ".SS %s\n%s\n", roff(v.call()), roff(v.page()))
 		p.newCall(&v).VisitAll(func(f *flag.Flag) {
 			value, about := flag.UnquoteUsage(f)
 			fmt.Fprintf(to, ".TP\n.B \\-%s", roff(f.Name))
 			if value != "" {
 				fmt.Fprintf(to, " \\fI%s\\fR", roff(value))
 			}
-			fmt.Fprintf(to, "\n%s%s\n", roff(about), roff(without(f.DefValue)))
+			fmt.Fprintf(to, "\n%s\n", roff(about+byDefault(f.DefValue)+"."))
 		})
 	}
 	io.WriteString(to, manTail)
-}
-
-// without says what a flag is where it is not given: nothing where that is nothing.
-func without(value string) string {
-	switch value {
-	case "", "false", "0", "0s":
-		return "."
-	}
-	return " (default " + value + ")."
-}
-
-// sentence returns a text with a capital letter at its beginning.
-func sentence(text string) string {
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // roff returns a text as it stands in a page of the manual: no line begins with a dot or a quote, and a

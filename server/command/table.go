@@ -2,6 +2,7 @@ package command
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"waybill/server/frame/web"
@@ -9,9 +10,21 @@ import (
 
 // verb is one of the commands.
 type verb struct {
-	name, operands, about string                            // operands has a word for each; in []: if at all
-	do                    func(*call) (code int, err error) // code is of an error; nil: not in this build
-	flags                 []option                          // besides -data
+	name     string
+	operands string // a word for each; in []: if at all
+
+	// about is what it does, as an imperative without a capital or a full stop: with the name at most 78
+	// columns of the list (contract §1). more is what its own page says besides, in sentences.
+	about, more string
+
+	do    func(*call) (code int, err error) // code is of an error; nil: not in this build
+	flags []option                          // besides -data
+}
+
+// chapter is a group of verbs in the list of all (contract §1).
+type chapter struct {
+	title string
+	verbs []verb
 }
 
 // What only some verbs are, by their names.
@@ -34,6 +47,16 @@ func (v *verb) is(some []string) bool {
 	return slices.Contains(some, v.name)
 }
 
+// call returns how a verb is called, without its flags.
+func (v *verb) call() string {
+	return strings.TrimSpace(v.name + " " + v.operands)
+}
+
+// page returns the sentences of a verb's own page.
+func (v *verb) page() string {
+	return strings.TrimSpace(sentence(v.about) + ". " + v.more)
+}
+
 // option is a flag; value, which it has where it is not given, tells its type. A word between backquotes in
 // about names the value in the help (package flag).
 type option struct {
@@ -47,8 +70,8 @@ var asJSON = option{"json", false, "print one array instead of lines"}
 
 // Flags of the verbs that change a run.
 var (
-	runReason = option{"reason", "", "`why`: it stands in the journal, and passengers read it"}
-	dryRun    = option{"dry-run", false, "only say what would happen"}
+	runReason = option{"reason", "", "`why`; the journal keeps it and passengers read it"}
+	dryRun    = option{"dry-run", false, "print what would happen, and change nothing"}
 	runJSON   = option{"json", false, "print one object"}
 )
 
@@ -56,119 +79,193 @@ var (
 var verbs []verb
 
 func init() {
+	for _, c := range chapters {
+		table = append(table, c.verbs...)
+	}
 	verbs = slices.DeleteFunc(slices.Clone(table), func(v verb) bool { return v.do == nil })
 }
 
 // table has the verbs of all builds, in the order in which help lists them.
-var table = []verb{
-	// What is served, and to whom.
-	{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", (*call).serve, slices.Concat(benchFlags, []option{
-		{"addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one"},
-		{"max-transfers", 1, "changes a journey may have, 0 or 1"},
-		{"legacy-since", "",
-			"the `instant` since when the legacy interface is deprecated; without it the directory's creation"},
-		{"idp-issuer", "",
-			"the identity provider's issuer, `exactly` as in its ID tokens; without it the built-in development provider is trusted"},
-		{"idp-audience", "", "the `audience` of its ID tokens: this service's client id there"},
-		{"idp-jwks", "", "the `file or URL` of its key set"},
-		{"idp-email-claim", "", "the `claim` that holds the e-mail, instead of email"},
-		{"provider-url", "",
-			"the `URL` that is asked to confirm each ticket that is paid or booked; without it they are confirmed at once"},
-		{"witness", []string(nil),
-			"the `URL VKEY` of a witness, which is asked to sign that the journal has only grown; may be given again"},
-		{"keep", "",
-			"the `command` that keeps each line elsewhere before it is answered, as ssh HOST waybill receive DIR"},
-		{"messenger-url", "", "the `URL` that is told what to send to passengers' phones; without it nothing"},
-		{"smtp", "",
-			"the mail server, `HOST:PORT`; without it e-mails to passengers become files in DIR/outbox"},
-		{"letters-days", web.LettersDays, "the `days` that such files are kept, 1 to 3650"},
-		{"smtp-from", "waybill@localhost", "the `address` they come from"},
-		{"smtp-user", "", "the `name` to sign in with at the mail server"},
-		{"smtp-password-file", "", "the `file` whose first line is the password"},
-		{"smtp-tls", "",
-			"implicit, starttls or none; without it implicit on port 465, else starttls where offered"},
-		{"tls-cert", "",
-			"the `file` of a certificate and its chain, in PEM: TLS is spoken; it is read again once it has changed"},
-		{"tls-key", "", "the `file` of its key, in PEM"},
-		{"trusted-proxy", "",
-			"the `networks`, as in 10.0.0.0/8,fd00::/8, of proxies whose X-Forwarded-For and X-Forwarded-Proto count"},
-		{"rate", "",
-			"`N/s[:BURST]` requests a second of each partner, or address without a valid key, and how many at once (N); then 429; an answer of 50,000 bytes costs one more"},
-		{"cors-origin", "",
-			"the `origins`, as in https://shop.example.com, with commas, whose pages may call the server"},
-		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},
-		{"log-level", "info", "debug, info (a line for each request), warn or error"}})},
-	{"desk", "",
-		"prints a link, good once, to pages for who runs the directory, whose server must be running",
+var table []verb
+
+// chapters has the same verbs as the list shows them.
+var chapters = []chapter{
+	{"Serve", serveVerbs},
+	{"Look", lookVerbs},
+	{"Run it", runVerbs},
+	{"Test", testVerbs},
+}
+
+// serveVerbs are what clients and operators reach.
+var serveVerbs = []verb{
+	{"serve", "", "serve a data directory until SIGINT or SIGTERM",
+		"A directory that does not exist is made. A new one that is served on a loopback address gets the demo " +
+			"network.",
+		(*call).serve, slices.Concat(benchFlags, []option{
+			{"addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free port"},
+			{"max-transfers", 1, "the largest `number` of changes in a journey, 0 or 1"},
+			{"legacy-since", "",
+				"the `instant` from which the legacy interface is deprecated; by default the directory's creation"},
+			{"idp-issuer", "",
+				"the `issuer` of the identity provider, exactly as in its ID tokens; by default the server trusts the built-in development provider"},
+			{"idp-audience", "", "the `audience` of the provider's ID tokens, which is this service's client ID"},
+			{"idp-jwks", "", "the `file or URL` of the identity provider's key set"},
+			{"idp-email-claim", "", "the `claim` of an ID token that holds the e-mail address; by default email"},
+			{"provider-url", "",
+				"the `URL` that confirms each ticket before it counts as paid or booked; by default tickets are confirmed at once"},
+			{"witness", []string(nil),
+				"the `URL VKEY` of a witness that signs that the journal has only grown; repeat the flag for more"},
+			{"keep", "",
+				"the `command` that keeps each line elsewhere before it is answered, as in ssh HOST waybill receive DIR"},
+			{"messenger-url", "", "the `URL` that receives texts for passengers' phones; by default no text is sent"},
+			{"smtp", "",
+				"the mail server, `HOST:PORT`; by default e-mails to passengers become files in DIR/outbox"},
+			{"letters-days", web.LettersDays, "keep e-mails that became files for this number of `days`, 1 to 3650"},
+			{"smtp-from", "waybill@localhost", "the `address` that e-mails come from"},
+			{"smtp-user", "", "the `name` that signs in at the mail server"},
+			{"smtp-password-file", "", "the `file` whose first line is the password for the mail server"},
+			{"smtp-tls", "",
+				"the `mode` of TLS to the mail server: implicit, starttls or none; by default implicit on port 465, else starttls where the server offers it"},
+			{"tls-cert", "",
+				"serve over TLS with the certificate and chain in this `file`, in PEM; a changed file is read again"},
+			{"tls-key", "", "the `file` of the certificate's key, in PEM"},
+			{"trusted-proxy", "",
+				"the `networks` of proxies whose X-Forwarded-For and X-Forwarded-Proto count, as in 10.0.0.0/8,fd00::/8"},
+			{"rate", "",
+				"`N/s[:BURST]`: the requests a second that a partner may make, or an address without a valid key; BURST (by default N) may come at once, others get 429; an answer costs one more for each 50,000 bytes"},
+			{"cors-origin", "",
+				"the `origins` whose pages may call the server, as in https://shop.example.com, separated by commas"},
+			{"secure-cookies", false, "mark cookies Secure, for clients that a proxy serves over TLS"},
+			{"log-level", "info", "the lowest `level` that is logged: debug, info (a line for each request), warn or error"}})},
+	{"desk", "", "print a one-time link to the operator's pages",
+		"The link opens in one browser. The directory's server must be running.",
 		(*call).desk, []option{
-			{"addr", "127.0.0.1:8082", "the loopback `address` to listen on; port 0 picks a free one"}}},
-	{"import", "FEED",
-		"makes a GTFS feed, a directory or .zip, the timetable in force",
-		verbOf("import", "feed"), []option{
-			{"strict", false, "change nothing if a row has to be skipped"},
-			{"dry-run", false, "only report"},
-			{"bus-only", false, "keep only routes of type 3, 200-299 and 700-799"},
-			{"fare-per-km", "", "price rides that no fare matches by distance, as in `EUR:0.06`"}}},
-	{"partner add", "NAME",
-		"prints a new API key of a partner, new or known; only its hash is kept",
-		verbOf("partner-add", "name"), []option{
-			{"company", "", "the `slugs` of the only companies it may sell, with commas; empty: all"}}},
-	{"partner list", "",
-		"lists partners, their keys, and when the legacy interface will be gone for them",
+			{"addr", "127.0.0.1:8082", "the loopback `address` to listen on; port 0 picks a free port"}}},
+	{"ready", "", "exit with 0 if a server is ready, else with 1", "",
+		(*call).ready, []option{
+			{"addr", "http://127.0.0.1:8080", "the `URL` of the server"},
+			{"wait", time.Duration(0), "wait up to this `duration` for the server, as in 30s; by default it is asked once"}}},
+}
+
+// lookVerbs read a directory, beside a server that runs, and change nothing.
+var lookVerbs = []verb{
+	{"log", "", "print the journal as readable history", "", (*call).log, []option{
+		{"booking", "", "only the history of the booking with this `id`"},
+		{"ticket", "", "only the history of the ticket with this `id`"},
+		{"at", "", "only the history up to this `instant`, and the booking as it stood then"},
+		{"f", false, "follow: print further lines as they are written, until the command is stopped"},
+		{"json", false, "print an object for each line"}}},
+	{"verify", "", "check every byte of journal and snapshots, then the books",
+		"The books are every price, refund and seat: all are decided again by the rules.",
+		(*call).verify, []option{
+			{"json", false, "print one object"},
+			{"against", "", "a `file` of checkpoints kept elsewhere, which the journal must extend"},
+			{"key", "",
+				"the `file` of the key that must have signed these checkpoints; by default the directory's checkpoint.pub"},
+			{"witness-key", []string(nil), "the `VKEY` of a witness that must have signed; repeat the flag for more"},
+			{"witnessed-within", 5 * time.Minute,
+				"the longest `duration` by which lines without a witness's signature may be older than the last line"}}},
+	{"checkpoint", "", "print the newest signed checkpoint, to be kept elsewhere", "", (*call).checkpoint, []option{
+		{"key", false, "print the verifier key instead, as witnesses take it"},
+		{"json", false, "print one object: the note, its contents and the verifier key"}}},
+	{"evidence", "OUT.zip", "write a proof of one booking or ticket",
+		"OUT.zip holds the lines and their proof. Anybody can check it without the journal and without this program.",
+		(*call).evidence, []option{
+			{"booking", "", "prove the booking with this `id`"},
+			{"ticket", "", "prove the ticket with this `id`"}}},
+	{"statement", "", "print the sales and refunds of some days",
+		"Each row names the rule that it follows.",
+		(*call).statement, []option{
+			{"from", "", "the first `day`, as in 2026-11-01"},
+			{"to", "", "the last `day`, which is included"},
+			{"partner", "", "only sales of the partner with this `name`"},
+			{"company", "", "only tickets of the company with this `slug`"},
+			{"zone", "", "the time `zone` of the days, as in Europe/Kyiv; by default UTC"},
+			{"format", "csv", "the `format`: csv, or text for people"}}},
+	{"audit", "[OUT.zip]", "write the documents that an auditor needs of some days",
+		"OUT.zip holds the statement, administrative acts, readings, notes, and a proof between the notes.",
+		(*call).audit, []option{
+			{"from", "", "the first `day`, as in 2026-11-01, in UTC"},
+			{"to", "", "the last `day`, which is included"},
+			{"script", false, "print audit.py instead, a second auditor that needs only Python and the directory's files"}}},
+	{"export", "OUT", "write every entity as CSV, with a schema.sql for databases",
+		"OUT is a new directory.",
+		(*call).export, nil},
+	{"partner list", "", "list partners and their keys",
+		"The list has the day on which the legacy interface ends for each partner.",
 		verbOf("partner-list"), []option{
 			asJSON,
-			{"legacy-since", "", "the `instant` that serve is given, where no server is running"}}},
-	{"partner revoke", "NAME",
-		"ends the keys of a partner, or one of them",
-		verbOf("partner-revoke", "name"), []option{
-			{"key", "", "only the key with this `name`, as partner list shows it"}}},
-	{"company list", "",
-		"lists the companies of the timetable in force, by the slugs that other commands take",
+			{"legacy-since", "", "the `instant` that serve is given; it counts only where no server is running"}}},
+	{"company list", "", "list the companies of the timetable in force",
+		"The list has the slugs that other commands take.",
 		verbOf("company-list"), []option{asJSON}},
-	// What carriers and the provider do to tickets, in their place.
-	{"ticket move", "TICKET BOOKING|new",
-		"moves a ticket to another booking of the same partner",
-		verbOf("ticket-move", "ticket", "booking"), nil},
-	{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid",
-		"gives a ticket a status of the carrier's lifecycle",
-		verbOf("ticket-status", "ticket", "status"), nil},
-	{"ticket asked", "",
-		"lists the tickets that the provider was asked about and has not answered",
+	{"user list", "", "list company users, their companies and roles", "",
+		verbOf("user-list"), []option{asJSON}},
+	{"outbox list", "", "list messages to passengers that wait or are parked", "",
+		verbOf("outbox-list"), []option{asJSON}},
+	{"ticket asked", "", "list the tickets that wait for the provider's answer", "",
 		verbOf("ticket-asked"), []option{asJSON}},
-	{"ticket answer", "TICKET confirmed|refused",
-		"answers in the provider's place about a ticket that it was asked about",
-		verbOf("ticket-answer", "ticket", "answer"), []option{
-			{"reason", "", "`why`: it stands in the journal"}}},
-	{"ticket check", "CODE|-",
-		"tells without a network whether a ticket's code is genuine, and what it is for; - reads codes from standard input",
+	{"ticket check", "CODE|-", "check a ticket's code without a network",
+		"The output is whether the code is genuine, and its journey. With - codes are read from standard input.",
 		(*call).ticketCheck, []option{
-			{"key", "tickets.pub", "the `file` of the carrier's public key; with -data the directory's own"},
-			{"data", "", "the data `directory` that tells cities and local times, and has the key; " +
+			{"key", "tickets.pub", "the `file` of the carrier's public key; with -data the directory's own key"},
+			{"data", "", "the data `directory` with cities, local times and the key; " +
 				"WAYBILL_DATA counts only without -key and -feed"},
-			{"feed", "", "the GTFS `feed`, a directory or .zip, that tells cities and local times"},
-			{"trip", "", "the `id` of the trip that it must be for"},
+			{"feed", "", "the GTFS `feed` with cities and local times, a directory or .zip"},
+			{"trip", "", "the `id` of the trip that the ticket must be for"},
 			{"date", "", "the service `day` of that run, as in 2026-11-20"},
 			{"json", false, "print an object for each code"}}},
-	// What carriers do to a run, in their place.
-	{"run cancel", "TRIP DATE",
-		"cancels a run: who has paid gets all of it back, nothing more of it is sold, passengers are told",
+	{"version", "", "print version, revision, Go version and dependencies", "", (*call).version, []option{
+		{"json", false, "print one object"}}},
+	{"completion", "bash|zsh|fish", "print a script that completes commands in a shell", "",
+		(*call).completion, nil},
+}
+
+// runVerbs are what operators do: with the timetable and partners, in the place of carriers and of the provider,
+// with people, and with a second machine.
+var runVerbs = []verb{
+	{"import", "FEED", "make a GTFS feed the timetable in force",
+		"FEED is a directory or a .zip file. Each row that is skipped is printed with its file, line and reason.",
+		verbOf("import", "feed"), []option{
+			{"strict", false, "change nothing if a row must be skipped"},
+			{"dry-run", false, "print the report, and change nothing"},
+			{"bus-only", false, "keep only routes of type 3, 200-299 and 700-799"},
+			{"fare-per-km", "", "price rides that no fare matches by distance, as in `EUR:0.06`"}}},
+	{"partner add", "NAME", "print a new API key for a new or a known partner",
+		"The key is printed once; only its hash is kept.",
+		verbOf("partner-add", "name"), []option{
+			{"company", "", "the `slugs` of the only companies that it may sell, separated by commas; by default all"}}},
+	{"partner revoke", "NAME", "end the keys of a partner, or one of them", "",
+		verbOf("partner-revoke", "name"), []option{
+			{"key", "", "end only the key with this `name`, as partner list shows it"}}},
+	{"key rotate", "", "sign offers with a new key",
+		"Offers that were signed before remain valid.",
+		verbOf("rotate-keys"), nil},
+	{"run cancel", "TRIP DATE", "cancel a run",
+		"Paid tickets are refunded in full, all others are canceled, and passengers are told. No more seats are sold.",
 		verbOf("run-cancel", "trip", "date"), []option{runReason, dryRun, runJSON}},
-	{"run move", "TRIP DATE",
-		"has a run leave earlier or later than its timetable says; tickets stay valid, passengers are told",
+	{"run move", "TRIP DATE", "make a run leave earlier or later than its timetable says",
+		"Tickets remain valid, and passengers are told.",
 		verbOf("run-move", "trip", "date"), []option{
-			{"minutes", "", "how `many` later than the timetable, or below zero earlier; 0 is as it says"},
+			{"minutes", "", "how `many` minutes later than the timetable; negative is earlier, 0 is on time"},
 			runReason, dryRun, runJSON}},
-	{"run restore", "TRIP DATE",
-		"takes back a cancellation of a run, or else a move, if no passenger was touched by it",
+	{"run restore", "TRIP DATE", "take back a cancellation or a move of a run",
+		"A change that has affected a passenger cannot be taken back.",
 		verbOf("run-restore", "trip", "date"), []option{runReason, dryRun, runJSON}},
-	{"manifest", "TRIP DATE",
-		"prints who travels on a run, by stop and seat, and how full it is; that it was read stands in the journal",
+	{"manifest", "TRIP DATE", "print the passenger list of a run",
+		"The list is by stop and seat, with the seats that are free. The journal records that it was read.",
 		verbOf("manifest", "trip", "date"), []option{
-			{"format", "text", "text, csv, or html, which a browser prints on A4"},
-			{"json", false, "print one object, as the list over HTTP has it"}}},
-	// People: who may sign in, who is to be forgotten, who is still to hear of a ticket.
-	{"user add", "",
-		"gives a company user an access; a new user's password is the first line of standard input",
+			{"format", "text", "the `format`: text, csv, or html, which a browser prints on A4"},
+			{"json", false, "print one object, as the interface has it"}}},
+	{"ticket move", "TICKET BOOKING|new", "move a ticket to another booking of the same partner", "",
+		verbOf("ticket-move", "ticket", "booking"), nil},
+	{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "set a ticket's status in the carrier's lifecycle", "",
+		verbOf("ticket-status", "ticket", "status"), nil},
+	{"ticket answer", "TICKET confirmed|refused", "answer for the provider about a ticket that waits", "",
+		verbOf("ticket-answer", "ticket", "answer"), []option{
+			{"reason", "", "`why`; the journal keeps it"}}},
+	{"user add", "", "give a company user access to a company",
+		"The first line of standard input is the password of a new user.",
 		verbOf("user-add"), []option{
 			{"email", "", "the user's e-mail `address`"},
 			{"first-name", "", "a new user's first `name`"},
@@ -177,100 +274,46 @@ var table = []verb{
 			{"idp-subject", "",
 				"link the user to this `sub` of the identity provider, whose ID tokens then need no e-mail"},
 			{"idp-issuer", "",
-				"the `issuer` of the subject; without it that of the running server, or else the first that vouches for it"},
-			{"role", "", "`ADMIN`, who may do everything of the company, or VIEWER, who may read reports"}}},
-	{"user list", "",
-		"lists the company users, and what they are for which company",
-		verbOf("user-list"), []option{asJSON}},
-	{"user remove", "EMAIL",
-		"removes a user and ends the user's sessions",
+				"the `issuer` of the subject; by default that of the running server, else the first issuer that shows it"},
+			{"role", "", "the `role`: ADMIN may do everything for the company, VIEWER may read reports"}}},
+	{"user remove", "EMAIL", "remove a user and end the user's sessions", "",
 		verbOf("user-remove", "email"), nil},
-	{"forget", "",
-		"erases names, e-mail addresses and phones from state, journal, snapshots and reports",
+	{"forget", "", "erase names, e-mail addresses and phones of passengers",
+		"They are erased from state, journal, snapshots and reports. The journal's hashes stay as they were.",
 		verbOf("forget"), []option{
-			{"booking", "", "of the passengers of the booking with this `id`, and those booked along with them"},
-			{"email", "", "of who was booked with this `address`, or was a user with it"},
-			{"reason", "", "`why`: it stands in the journal"}}},
-	{"outbox list", "",
-		"lists the messages to passengers that are not sent yet, or parked",
-		verbOf("outbox-list"), []option{asJSON}},
-	{"outbox retry", "MESSAGE|all",
-		"has a parked message tried again, or all",
+			{"booking", "", "erase all passengers of the booking with this `id`"},
+			{"email", "", "erase the passengers and users with this `address`"},
+			{"reason", "", "`why`; the journal keeps it"}}},
+	{"outbox retry", "MESSAGE|all", "try a parked message again, or all of them", "",
 		verbOf("outbox-retry", "message"), nil},
-	// Keys.
-	{"idtoken", "",
-		"mints an ID token of the built-in development identity provider",
-		verbOf("idtoken"), []option{
-			{"email", "", "the `address` that the token vouches for"}}},
-	{"key rotate", "",
-		"signs offers with a new key; offers already given stay good",
-		verbOf("rotate-keys"), nil},
-	// The directory as evidence. These read only, beside a server that runs.
-	{"log", "", "shows the journal as readable history", (*call).log, []option{
-		{"booking", "", "only what happened to the booking with this `id`"},
-		{"ticket", "", "only what happened to the ticket with this `id`"},
-		{"at", "", "only what had happened by this `instant`, and the booking as it stood then"},
-		{"f", false, "follow: show further lines as they are written, until the command is stopped"},
-		{"json", false, "print an object for each line"}}},
-	{"verify", "", "checks every byte of journal and snapshots, then the books", (*call).verify, []option{
-		{"json", false, "print one object"},
-		{"against", "", "a `file` of checkpoints kept elsewhere, which the journal must extend"},
-		{"key", "",
-			"the `file` of the public key they are signed with; without it the directory's checkpoint.pub"},
-		{"witness-key", []string(nil), "the `VKEY` of a witness that must have signed; may be given again"},
-		{"witnessed-within", 5 * time.Minute, "by how much a line may be older than the last that it has not signed; a `duration`"}}},
-	{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", (*call).checkpoint, []option{
-		{"key", false, "print the verifier key instead, as witnesses take it"},
-		{"json", false, "print one object: the note, what it says, and the verifier key"}}},
-	{"evidence", "OUT.zip",
-		"writes what proves the lines that tell of a booking or a ticket, to whoever gets it, without this program",
-		(*call).evidence, []option{
-			{"booking", "", "of the booking with this `id`"},
-			{"ticket", "", "of the ticket with this `id`"}}},
-	{"statement", "", "prints which money moved in some days: each sale and each refund, and by what rule",
-		(*call).statement, []option{
-			{"from", "", "the first `day`, as in 2026-11-01"},
-			{"to", "", "the last `day`, which is included"},
-			{"partner", "", "only what the partner with this `name` has sold"},
-			{"company", "", "only of the company with this `slug`"},
-			{"zone", "", "the time `zone` of the days, as in Europe/Kyiv; without it UTC"},
-			{"format", "csv", "csv, or text for people"}}},
-	{"audit", "[OUT.zip]",
-		"writes what an auditor takes home of some days: statement, acts, readings, notes and a proof between them",
-		(*call).audit, []option{
-			{"from", "", "the first `day`, as in 2026-11-01, in UTC"},
-			{"to", "", "the last `day`, which is included"},
-			{"script", false, "print audit.py instead, a second auditor that needs nothing but Python and the files"}}},
-	{"tail", "", "writes the journal's lines once they are on the disk, for a standby or another engine", (*call).tail,
-		[]option{
-			{"from", uint64(1), "the `seq` of the first line"},
-			{"follow", false, "go on with further lines as they are written, until the command is stopped"},
-			{"format", "json",
-				"json (the lines), copy (also the files that waybill receive needs) or sql (for the tables of export)"}}},
-	{"receive", "DIR",
-		"takes what tail -format copy writes, on standard input, into a standby, and prints the last line of each batch",
-		(*call).receive, []option{
-			{"next", false, "take nothing, and print the seq to ask tail for"}}},
-	{"backup", "OUT",
-		"copies the directory into the new directory OUT, also while a server is running, and checks the copy",
+	{"backup", "OUT", "copy the directory into a new one, and check the copy",
+		"It works beside a running server.",
 		(*call).backup, nil},
-	{"repair", "OUT",
-		"copies what is before a damaged line into the new directory OUT; never in place",
+	{"repair", "OUT", "copy the lines before a damaged one into a new directory",
+		"The damaged directory stays as it is. The copy's first new line says what was cut, and why.",
 		(*call).repair, []option{
-			{"cut-at", uint64(0), "the `seq` of the first line that is left out, as verify names it"},
-			{"force", false, "cut also where no line from there on is damaged"},
-			{"reason", "", "`why`: it stands in the new directory's journal"}}},
-	{"export", "OUT",
-		"writes every entity as CSV and a schema.sql, for databases, into the new directory OUT",
-		(*call).export, nil},
-	// The program itself.
-	benchVerb,
+			{"cut-at", uint64(0), "the `seq` of the first line to leave out, as verify names it"},
+			{"force", false, "cut even if no line from there on is damaged"},
+			{"reason", "", "`why`; the new directory's journal keeps it"}}},
+	{"tail", "", "write the journal's lines for a standby or another engine",
+		"A line is written once it is on the disk.",
+		(*call).tail, []option{
+			{"from", uint64(1), "the `seq` of the first line"},
+			{"follow", false, "write further lines as they come, until the command is stopped"},
+			{"format", "json",
+				"the `format`: json (the lines), copy (also the files that waybill receive needs) or sql (for the tables of export)"}}},
+	{"receive", "DIR", "append the lines of tail -format copy to a standby",
+		"The lines are read from standard input. The last line of each batch is printed once it is on the disk.",
+		(*call).receive, []option{
+			{"next", false, "read nothing, and print the seq to ask tail for"}}},
+}
+
+// testVerbs are what testers and students use.
+var testVerbs = []verb{
 	tourVerb,
-	{"ready", "", "says by its exit code whether a server is ready: 0, else 1", (*call).ready, []option{
-		{"addr", "http://127.0.0.1:8080", "the `URL` of the server"},
-		{"wait", time.Duration(0), "how long to wait for it to become ready, a `duration` as 30s; without it it is asked once"}}},
 	conformVerb,
-	{"completion", "bash|zsh|fish", "prints what makes a shell complete commands and flags", (*call).completion, nil},
-	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, []option{
-		{"json", false, "print one object"}}},
+	benchVerb,
+	{"idtoken", "", "mint an ID token from the built-in development provider", "",
+		verbOf("idtoken"), []option{
+			{"email", "", "the e-mail `address` in the token"}}},
 }

@@ -1,0 +1,110 @@
+package command
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// helpWidth is how many columns a line of help has at most (contract §1).
+const helpWidth = 78
+
+// help prints the page of a verb or a group, or with no words the list of all.
+func (p *Process) help(words []string) int {
+	if len(words) == 1 && words[0] == "-man" {
+		p.man(p.Stdout)
+		return exitDone
+	}
+	if len(words) == 0 || isHelp(words[0]) {
+		p.listAll(p.Stdout)
+		return exitDone
+	}
+	if v, rest := find(words); v != nil {
+		if v.do == nil {
+			return p.wrong("%s: %s", v.name, notInBuild)
+		}
+		c := p.newCall(v)
+		if len(rest) > 0 {
+			if err := c.read(rest); err != nil && !errors.Is(err, flag.ErrHelp) {
+				return p.misread(v, err)
+			}
+		}
+		c.usage(p.Stdout)
+		return exitDone
+	}
+	members := group(words[0])
+	if members != nil && len(words) == 1 {
+		p.list(p.Stdout, members)
+		return exitDone
+	}
+	return p.unknown(words)
+}
+
+// listAll writes the verbs of this build by chapters.
+func (p *Process) listAll(to io.Writer) {
+	fmt.Fprint(to, "Waybill distributes bus tickets.\n",
+		"Without a command it serves, as \"waybill serve\" does.\n",
+		"\"waybill help COMMAND\" says more about a command.\n")
+	for _, c := range chapters {
+		fmt.Fprintf(to, "\n%s:\n", c.title)
+		p.list(to, slices.DeleteFunc(slices.Clone(c.verbs), func(v verb) bool { return v.do == nil }))
+	}
+}
+
+// list writes the verbs, each with a line that says what it does. That line is all that most people ever read
+// of a verb.
+func (p *Process) list(to io.Writer, list []verb) {
+	for _, v := range list {
+		fmt.Fprintf(to, "  %-14s  %s\n", v.name, v.about)
+	}
+}
+
+// usage writes how a verb is called, with its flags.
+func (c *call) usage(to io.Writer) {
+	fmt.Fprintln(to, strings.TrimSpace("waybill "+c.verb.name+" [flags] "+c.verb.operands))
+	wrap(to, "", c.verb.page())
+	fmt.Fprintln(to)
+	wrap(to, "", "Flags come before operands. "+
+		"Each flag can also be set in the environment, as WAYBILL_<FLAG>.")
+	fmt.Fprintln(to)
+	c.VisitAll(func(f *flag.Flag) {
+		value, about := flag.UnquoteUsage(f)
+		fmt.Fprintln(to, strings.TrimRight("  -"+f.Name+" "+value, " "))
+		wrap(to, "        ", about+byDefault(f.DefValue))
+	})
+}
+
+// wrap writes a text in lines of at most helpWidth columns, each after an indent. A word that is longer by
+// itself is not broken.
+func wrap(to io.Writer, indent, text string) {
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == indent:
+			line += word
+		case len(line)+1+len(word) > helpWidth:
+			fmt.Fprintln(to, line)
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	fmt.Fprintln(to, line)
+}
+
+// byDefault says what a flag is where it is not given: nothing where that is nothing.
+func byDefault(value string) string {
+	switch value {
+	case "", "false", "0", "0s":
+		return ""
+	}
+	return " (default " + value + ")"
+}
+
+// sentence returns a text with a capital letter at its beginning.
+func sentence(text string) string {
+	return strings.ToUpper(text[:1]) + text[1:]
+}
