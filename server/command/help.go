@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// helpWidth is how many columns a line of help has at most (contract §1).
+// helpWidth is how many columns a line of help has at most (decision verbs.help).
 const helpWidth = 78
 
 // help prints the page of a verb or a group, or with no words the list of all.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestHelpIsInGroups: the list of all has the four groups of contract §1, in that order. Each verb of this
+// TestHelpIsInGroups: the list of all has the four groups of decision verbs.help, in that order. Each verb of this
 // build stands in it once.
 func TestHelpIsInGroups(t *testing.T) {
 	all := want(t, 0, "", "-h")
@@ -52,7 +52,7 @@ func TestHelpIsNarrow(t *testing.T) {
 var imperatives = strings.Fields("answer append back cancel check copy end erase exit export forget give import list " +
 	"make measure mint move play print remove serve set sign take try write")
 
-// TestHelpBeginsWithAnImperative: so does what each verb does (contract §1).
+// TestHelpBeginsWithAnImperative: so does what each verb does (decision verbs.help).
 func TestHelpBeginsWithAnImperative(t *testing.T) {
 	for _, v := range verbs {
 		if word, _, _ := strings.Cut(v.about, " "); !slices.Contains(imperatives, word) {

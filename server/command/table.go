@@ -14,14 +14,14 @@ type verb struct {
 	operands string // a word for each; in []: if at all
 
 	// about is what it does, as an imperative without a capital or a full stop: with the name at most 78
-	// columns of the list (contract §1). more is what its own page says besides, in sentences.
+	// columns of the list (decision verbs.help). more is what its own page says besides, in sentences.
 	about, more string
 
 	do    func(*call) (code int, err error) // code is of an error; nil: not in this build
 	flags []option                          // besides -data
 }
 
-// chapter is a group of verbs in the list of all (contract §1).
+// chapter is a group of verbs in the list of all (decision verbs.help).
 type chapter struct {
 	title string
 	verbs []verb
