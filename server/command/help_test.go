@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestHelpIsInGroups: the list of all has the four groups of decision verbs.help, in that order. Each verb of this
-// build stands in it once.
+// TestHelpIsInGroups: the list of all has the four groups of decision verbs.help, in that order. Each verb of
+// this build stands in it once.
 func TestHelpIsInGroups(t *testing.T) {
 	all := want(t, 0, "", "-h")
 	var titles, listed, known []string

@@ -169,7 +169,7 @@ var lookVerbs = []verb{
 		{"key", false, "print the verifier key instead, as witnesses take it"},
 		{"json", false, "print one object: the note, its contents and the verifier key"}}},
 	{"evidence", "OUT.zip", "write a proof of one booking or ticket",
-		"OUT.zip holds the lines and their proof. Anybody can check it without the journal and without this program.",
+		"OUT.zip holds the lines and their proof. Anybody can check it, without the journal and this program.",
 		(*call).evidence, []option{
 			{"booking", "", "prove the booking with this `id`"},
 			{"ticket", "", "prove the ticket with this `id`"}}},
@@ -206,7 +206,8 @@ var lookVerbs = []verb{
 	{"ticket asked", "", "list the tickets that wait for the provider's answer", "",
 		verbOf("ticket-asked"), []option{asJSON}},
 	{"ticket check", "CODE|-", "check a ticket's code without a network",
-		"The output is whether the code is genuine, and its journey. With - codes are read from standard input.",
+		"The output says whether the code is genuine, and for which journey. " +
+			"With - codes are read from standard input.",
 		(*call).ticketCheck, []option{
 			{"key", "tickets.pub", "the `file` of the carrier's public key; with -data the directory's own key"},
 			{"data", "", "the data `directory` with cities, local times and the key; " +
@@ -221,7 +222,7 @@ var lookVerbs = []verb{
 		(*call).completion, nil},
 }
 
-// runVerbs are what operators do: with the timetable and partners, in the place of carriers and of the provider,
+// runVerbs are what operators do: with the timetable and partners, in the place of carriers and the provider,
 // with people, and with a second machine.
 var runVerbs = []verb{
 	{"import", "FEED", "make a GTFS feed the timetable in force",
