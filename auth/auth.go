@@ -186,8 +186,8 @@ func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*K
 	}
 	if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 100 ||
 		strings.ContainsFunc(name, unicode.IsControl) {
-		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, not only blanks and " +
-			"none a control character")
+		return nil, fmt.Errorf("a partner's name must have 1 to 100 characters, not all blank, and no " +
+			"control characters")
 	}
 	e := &KeyAdded{
 		Partner:   id,
@@ -201,8 +201,8 @@ func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*K
 			if len(known.Companies) > 0 {
 				sells = "only " + strings.Join(known.Companies, ",")
 			}
-			return nil, fmt.Errorf("partner %q is there already, for %s; choose another "+
-				"name for other companies", name, sells)
+			return nil, fmt.Errorf("partner %q already exists, for %s; choose another name for other "+
+				"companies", name, sells)
 		}
 		e.Partner = known.ID
 		e.Name = known.Name
@@ -262,7 +262,7 @@ func (p PartnerRecorder) renew(id ID) *Partner {
 // known returns an error unless there is a partner.
 func (p PartnerRecorder) known(id ID) error {
 	if p.ByID(id) == nil {
-		return fmt.Errorf("partner %s is not there: no line before this one has it", id)
+		return fmt.Errorf("partner %s does not exist: no earlier line has it", id)
 	}
 	return nil
 }

@@ -256,7 +256,7 @@ func NewLink(issuer, subject string) Link {
 }
 
 // ErrLinked is returned for a subject that another user is linked to.
-var ErrLinked = errors.New("another user is linked to this subject")
+var ErrLinked = errors.New("another user is already linked to this subject")
 
 // Add decides to give a person an access, and a link unless it is nil: an *AccessGiven to who has that e-mail
 // already, or else a *UserAdded. The error is ErrLinked.

@@ -26,7 +26,7 @@ type Code string
 const (
 	WrongState Code = "STATE"       // the ticket's state does not allow it
 	NoSeats    Code = "NO_SEATS"    // too few seats are free
-	Departed   Code = "DEPARTED"    // the run has left
+	Departed   Code = "DEPARTED"    // the run has already left
 	Changed    Code = "CHANGED"     // the run no longer is what was offered: search again
 	InProgress Code = "IN_PROGRESS" // the provider has yet to answer about the ticket
 )
@@ -42,7 +42,7 @@ type Conflict struct {
 // Error returns the reason, as clients read it.
 func (e *Conflict) Error() string { return e.Reason }
 
-const awaitsAnswer = "the provider has yet to answer about these tickets"
+const awaitsAnswer = "the provider has not answered yet; read the booking again later"
 
 // The events, with what is in them.
 type (
@@ -208,11 +208,13 @@ func (s *State) target(now time.Time, sel Selection, action Action) (orders []Or
 		_, allowed := o.Ticket.next(action, now)
 		if !allowed {
 			wrong.Code = WrongState
-			wrong.Reason = "the state of these tickets does not allow to " + action.String() + " them"
 		}
 		if !allowed || o.Ticket.Pending != 0 {
 			wrong.Tickets = append(wrong.Tickets, o.Ticket.ID)
 		}
+	}
+	if wrong.Code == WrongState {
+		wrong.Reason = action.refusal(len(wrong.Tickets))
 	}
 	if wrong.Tickets != nil {
 		return nil, wrong
@@ -248,7 +250,8 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 		return nil, &Conflict{
 			Tickets: gone,
 			Code:    Changed,
-			Reason:  "the run of these tickets is no longer in the timetable, or has moved away from their change; search again",
+			Reason: "the run is no longer in the timetable, or no longer connects with the next leg; " +
+				"search again",
 		}
 	}
 	var lost []ids.ID
@@ -387,8 +390,8 @@ func (s *State) SetCarrier(now time.Time, ticket ids.ID, status Carrier) (*Carri
 	}
 	if !t.live(now) {
 		status, payment := t.Status(now)
-		return nil, errors.New("the ticket is " + status + "/" + payment + "; only one that is Unpaid, " +
-			"Booked or Paid has a carrier status")
+		return nil, errors.New("the ticket is " + status + "/" + payment + "; only Unpaid, Booked and " +
+			"Paid tickets have a carrier status")
 	}
 	return &CarrierSet{b.ID, ticket, status, true}, nil
 }

@@ -20,12 +20,12 @@ type Line struct {
 
 // unknown is the error of an event that names what no line before it has.
 func unknown(what string, id any) error {
-	return fmt.Errorf("%s %v is not there: no line before this one has it", what, id)
+	return fmt.Errorf("%s %v does not exist: no earlier line has it", what, id)
 }
 
 // twice is the error of an event that makes what is there already.
 func twice(what string, id any) error {
-	return fmt.Errorf("%s %v is there already: a line before this one has it", what, id)
+	return fmt.Errorf("%s %v already exists: an earlier line has it", what, id)
 }
 
 // renew returns a booking that an event is about to change. put keeps it.
@@ -131,7 +131,7 @@ func (s *State) mayAdd(e *Created) error {
 func (l *SoldLeg) fits(form *schedule.Form) error {
 	stops := len(form.Stops)
 	if l.From < 0 || l.To <= l.From || int(l.To) >= stops {
-		return fmt.Errorf("run %s has %d stops, and no ride from %d to %d", l.Run, stops, l.From, l.To)
+		return fmt.Errorf("run %s has %d stops, but no ride from %d to %d", l.Run, stops, l.From, l.To)
 	}
 	if l.Discount < -1 || int(l.Discount) >= len(form.Discounts) {
 		return fmt.Errorf("run %s has no discount %d", l.Run, l.Discount)
@@ -199,7 +199,7 @@ func (s *State) reseated(at Line, e *Settled) (*Booking, *Ticket, error) {
 		return nil, nil, err
 	}
 	if n := len(e.Seats); n > 0 && n != len(t.Itinerary()) {
-		return nil, nil, fmt.Errorf("ticket %s is given %d seats for %d legs", t.ID, n, len(t.Itinerary()))
+		return nil, nil, fmt.Errorf("ticket %s gets %d seats for %d legs", t.ID, n, len(t.Itinerary()))
 	}
 	return b, t, nil
 }
@@ -310,7 +310,7 @@ func (s Recorder) ApplyMoved(at Line, e *Moved) error {
 		return err
 	}
 	if e.To == e.From {
-		return fmt.Errorf("ticket %s is moved into booking %s, which it is in", e.Ticket, e.To)
+		return fmt.Errorf("ticket %s is moved into booking %s, where it already is", e.Ticket, e.To)
 	}
 	if e.New && s.Any(e.To) != nil {
 		return twice("booking", e.To)

@@ -22,10 +22,10 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 		run := e.RunOf(k, s)
 		if run == nil || l.From < 0 || l.From >= l.To || int(l.To) >= len(run.Form.Stops) ||
 			int(l.Discount) >= len(run.Form.Discounts) {
-			return fmt.Errorf("booking %s: leg %d is no ride of a run that was sold", e.ID, k+1)
+			return fmt.Errorf("booking %s: leg %d is not a ride on a run that was sold", e.ID, k+1)
 		}
 		if k == 0 && !run.Dep(l.From).After(now) {
-			return fmt.Errorf("booking %s is sold after the departure at %s", e.ID,
+			return fmt.Errorf("booking %s was sold after the departure at %s", e.ID,
 				run.Dep(l.From).Format(time.RFC3339))
 		}
 		if c := s.runChanges[run.key()]; c != nil && c.Canceled {
@@ -71,12 +71,13 @@ func (s *State) checkRoom(run *Run, leg int, e *Created, now time.Time) error {
 	ride := seating.Ride{Form: run.Form, From: l.From, To: l.To}
 	free := cmp.Or(s.seatings[run.key()], new(seats)).Free(run.Form, ride, now)
 	if free.Left < len(e.Tickets) {
-		return fmt.Errorf("booking %s takes %d seats on leg %d, and %d are left", e.ID, len(e.Tickets), leg+1,
-			free.Left)
+		return fmt.Errorf("booking %s takes %d of %d free seats on leg %d", e.ID, len(e.Tickets), free.Left,
+			leg+1)
 	}
 	for _, t := range e.Tickets {
 		if !free.Seats.Has(t.Seats[leg]) {
-			return fmt.Errorf("ticket %s takes seat %d on leg %d, which is not free", t.ID, t.Seats[leg], leg+1)
+			return fmt.Errorf("ticket %s takes seat %d on leg %d, which is not "+
+				"free", t.ID, t.Seats[leg], leg+1)
 		}
 	}
 	return nil
@@ -100,22 +101,22 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 		return fmt.Errorf("there is no ticket %s", e.Ticket)
 	}
 	if _, ok := t.next(action, now); !ok {
-		return fmt.Errorf("ticket %s is in no state to %s", e.Ticket, action)
+		return fmt.Errorf("ticket %s cannot be %s in its current state", e.Ticket, doneNames[action])
 	}
 	if t.Pending != 0 && t.Pending != action {
-		return fmt.Errorf("ticket %s waits for the provider's answer to %s, and not to %s", e.Ticket, t.Pending,
+		return fmt.Errorf("ticket %s waits for the provider's answer to %s, not to %s", e.Ticket, t.Pending,
 			action)
 	}
 	if t.Pending == 0 && t.MissesChange() {
-		return fmt.Errorf("ticket %s has a change that cannot be made since its run was moved", e.Ticket)
+		return fmt.Errorf("ticket %s has a connection that its moved run makes impossible", e.Ticket)
 	}
 	lapsed := t.PhaseAt(now) == Uncompleted
 	if lapsed && e.Seats == nil {
-		return fmt.Errorf("ticket %s lapsed at %s, and this line gives it no seat again", e.Ticket,
+		return fmt.Errorf("ticket %s lapsed at %s, and this line gives it no new seat", e.Ticket,
 			t.Due().Format(time.RFC3339))
 	}
 	if !lapsed && e.Seats != nil {
-		return fmt.Errorf("ticket %s is given a seat, and has its own", e.Ticket)
+		return fmt.Errorf("ticket %s gets a new seat, but still has its own", e.Ticket)
 	}
 	for i, l := range t.Itinerary()[:min(len(e.Seats), len(t.Itinerary()))] {
 		l.Seat = e.Seats[i]
@@ -134,12 +135,13 @@ func (s *State) CheckRevived(tt *schedule.Timetable, now time.Time, e *Settled) 
 		return nil // to apply it fails, and says so
 	}
 	if !t.takesPlace(tt) || t.cancellation() != nil {
-		return fmt.Errorf("ticket %s is revived, and its run does not take place any more", e.Ticket)
+		return fmt.Errorf("ticket %s is revived, but its run no longer takes place", e.Ticket)
 	}
 	for i, l := range t.Itinerary() {
 		free := l.vacancy(tt, nil, now)
 		if seat := e.Seats[i]; free.Left == 0 || !free.Seats.Has(seat) {
-			return fmt.Errorf("ticket %s is revived with seat %d on leg %d, which is not free", e.Ticket, seat,
+			return fmt.Errorf("ticket %s is revived with seat %d on leg %d, which is not "+
+				"free", e.Ticket, seat,
 				i+1)
 		}
 	}
@@ -150,7 +152,7 @@ func (s *State) CheckRevived(tt *schedule.Timetable, now time.Time, e *Settled) 
 func (s *State) CheckAsked(now time.Time, e *TicketAsked) error {
 	_, t := s.AnyTicket(e.Ticket)
 	if t != nil && t.Pending != 0 {
-		return fmt.Errorf("the provider was asked about ticket %s, and has yet to answer", e.Ticket)
+		return fmt.Errorf("the provider was asked about ticket %s, and has not answered yet", e.Ticket)
 	}
 	return s.CheckSettled(now, &e.Settled, e.Action)
 }
@@ -201,17 +203,17 @@ func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 			return fmt.Errorf("ticket %s is named twice", c.ID)
 		}
 		if to, ok := t.next(Cancel, now); !ok || (to == Refunded) != c.Refunded {
-			return fmt.Errorf("ticket %s is in no state to be canceled so", c.ID)
+			return fmt.Errorf("ticket %s is in a state that this cancellation does not fit", c.ID)
 		}
 		if t.Pending != 0 {
-			return fmt.Errorf("ticket %s waits for the provider's answer, and is canceled", c.ID)
+			return fmt.Errorf("ticket %s is canceled while it waits for the provider's answer", c.ID)
 		}
 		want := CanceledTicket{ID: c.ID, Refunded: c.Refunded}
 		if c.Refunded {
 			want.refund(t, now)
 		}
 		if c.Refund != want.Refund || c.Grace != want.Grace || !slices.Equal(c.Terms, want.Terms) {
-			return fmt.Errorf("ticket %s is refunded %s; by the rules that is %s", c.ID, c.words(),
+			return fmt.Errorf("ticket %s is refunded %s; the rules give %s", c.ID, c.words(),
 				want.words())
 		}
 	}
@@ -237,7 +239,7 @@ func (s *State) CheckUncompleted(now time.Time, e *TicketsUncompleted) error {
 	for _, x := range e.Tickets {
 		_, t := s.AnyTicket(x.ID)
 		if t == nil || !t.overdue(now) || !t.Due().Equal(e.At) {
-			return fmt.Errorf("ticket %s did not become uncompleted then, or that is noted already", x.ID)
+			return fmt.Errorf("ticket %s did not become Uncompleted then, or an earlier line notes it", x.ID)
 		}
 	}
 	return nil
@@ -372,7 +374,7 @@ func (x *audit) bookings(s *State, all Frozen, from, to int) {
 		}
 		x.Bookings++
 		if !s.finds(s.byID, b.ID, b.number) {
-			x.say(fmt.Errorf("booking %s is there twice", b.ID))
+			x.say(fmt.Errorf("booking %s appears twice", b.ID))
 		}
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
@@ -428,8 +430,8 @@ func (x *audit) run(run *Run, tt *schedule.Timetable) {
 	for at := range end {
 		part := seating.Ride{Form: form, From: at, To: at + 1}
 		if run.seats.Free(form, part, x.now) != tickets.Free(form, part, x.now) {
-			x.say(fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that "+
-				"no ticket has", form.Trip, run.Day, at+1))
+			x.say(fmt.Errorf("trip %s on %s: the seats on offer from stop %d on are not those without a "+
+				"ticket", form.Trip, run.Day, at+1))
 			break
 		}
 	}

@@ -23,7 +23,7 @@ var (
 	// ErrUnchanged is the reason why not where a run is already as it shall be.
 	ErrUnchanged = errors.New("nothing to change")
 	// ErrNoRun is the reason why not for a run that does not exist.
-	ErrNoRun    = errors.New("the timetable has no such run, and nobody was sold it")
+	ErrNoRun    = errors.New("the timetable has no such run, and no ticket was sold for it")
 	errOver     = errors.New("the run is over")
 	errCanceled = errors.New("the run is cancelled")
 )
@@ -210,11 +210,11 @@ func (s *State) mayRestore(run ids.RunName) error {
 	case was.Change == (schedule.Change{}):
 		return ErrUnchanged
 	case was.Canceled && was.Tickets > 0:
-		return errors.New("tickets were cancelled with the run, which stays cancelled")
+		return errors.New("tickets were cancelled with the run, so it stays cancelled")
 	case !was.Canceled && len(s.Riders(run)) > 0:
 		return errors.New(
-			"there are tickets for the run at its new time; move it by 0 minutes, of which " +
-				"their passengers are told",
+			"tickets were sold for the run at its new time; move it by 0 minutes instead, so that " +
+				"passengers are told",
 		)
 	}
 	return nil

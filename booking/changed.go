@@ -170,7 +170,7 @@ func (s *State) CheckRunCanceled(now time.Time, e *RunCanceled) error {
 			x.Refund == y.Refund
 	}) {
 		return fmt.Errorf(
-			"%s is cancelled with other tickets, or for other refunds, than it has",
+			"%s is cancelled with tickets or refunds that are not those of the run",
 			e.Run,
 		)
 	}
@@ -186,13 +186,14 @@ const (
 // form in which the run was sold, and every ticket whose passenger is to be informed.
 func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 	if e.Minutes < -MaxShift || e.Minutes > MaxShift {
-		return fmt.Errorf("%s is moved by %d minutes, and may be by %d", e.Run, e.Minutes, MaxShift)
+		return fmt.Errorf("%s is moved by %d minutes; the limit is %d", e.Run, e.Minutes, MaxShift)
 	}
 	by := int64(e.Minutes)*60 - int64(s.Change(e.Run).Shift)
 	known := map[ids.RunID]bool{}
 	for _, m := range e.Runs {
 		if was := s.runs[m.Was]; was == nil || was.key() != e.Run.Key() || !follows(&m, was, by) {
-			return fmt.Errorf("%s is not moved by %d minutes as it was sold", e.Run, e.Minutes)
+			return fmt.Errorf("%s is not moved by %d minutes from the times it was sold "+
+				"with", e.Run, e.Minutes)
 		}
 		known[m.Was] = true
 	}
@@ -206,7 +207,7 @@ func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 	if !slices.EqualFunc(e.Tickets, s.told(now, e.Run, false), func(x, y ToldTicket) bool {
 		return x.ID == y.ID && x.Booking == y.Booking && x.Partner == y.Partner
 	}) {
-		return fmt.Errorf("%s is moved, and others are told than have a ticket", e.Run)
+		return fmt.Errorf("%s is moved, but the tickets to be told are not those of the run", e.Run)
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func (s *State) MoveRun(
 func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run ids.RunName,
 	minutes int) (present *Run, by int64, err error) {
 	if minutes < -MaxShift || minutes > MaxShift {
-		return nil, 0, fmt.Errorf("%d minutes: a run is moved by %d at most", minutes, MaxShift)
+		return nil, 0, fmt.Errorf("%d minutes are too many: a run can be moved by %d at "+
+			"most", minutes, MaxShift)
 	}
 	present, err = s.ahead(now, tt, run)
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run ids.RunName,
 	leaves := present.Dep(0).Add(time.Duration(by) * time.Second)
 	// Such a mistake could not be taken back, as the run would be over.
 	if by < 0 && leaves.Before(now) {
-		return nil, 0, fmt.Errorf("it would have left at %s, and it is %s",
+		return nil, 0, fmt.Errorf("it would have left at %s, and the time is %s",
 			leaves.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	return present, by, nil

@@ -16,7 +16,7 @@ import (
 // other.
 
 // errPacked is the error of a text that is not a packed booking.
-var errPacked = errors.New("booking: is no packed booking")
+var errPacked = errors.New("booking: not a packed booking")
 
 // Bits of the first byte of how a ticket stands; its phases are the others.
 const (

@@ -42,8 +42,19 @@ const (
 
 var actionNames = []string{"", "pay", "book", "cancel", "run-cancel", "run-move"}
 
+// doneNames say what an action has done to a ticket.
+var doneNames = []string{"", "paid", "booked", "canceled", "canceled with its run", "moved with its run"}
+
 // String returns the last part of the action's path.
 func (a Action) String() string { return actionNames[a] }
+
+// refusal says that the states of some tickets do not allow an action.
+func (a Action) refusal(tickets int) string {
+	if tickets == 1 {
+		return "this ticket cannot be " + doneNames[a] + " in its current state"
+	}
+	return "these tickets cannot be " + doneNames[a] + " in their current state"
+}
 
 // MarshalText writes the action's name.
 func (a Action) MarshalText() ([]byte, error) {

@@ -86,6 +86,9 @@ func (s *State) rehearse(now time.Time, tt *schedule.Timetable, sel Selection,
 func (x *Outlook) refuse(c *Conflict, now time.Time, tt *schedule.Timetable, action Action) {
 	x.Code = c.Code
 	x.Reason = c.Reason
+	if c.Code == WrongState {
+		x.Reason = action.refusal(1)
+	}
 	if c.Code == NoSeats {
 		x.ValidUntil = x.seatsFrom(now, tt)
 	}

@@ -168,7 +168,7 @@ func TestAnAuditTellsTheFirstMistake(t *testing.T) {
 			}
 			s.add(b, at)
 		}
-		if _, err := s.Audit(tt, at); err == nil || !strings.Contains(err.Error(), "cannot be made up") {
+		if _, err := s.Audit(tt, at); err == nil || !strings.Contains(err.Error(), "cannot be drawn up") {
 			t.Errorf("a ride beyond its run, in booking %d: %v", n, err)
 		}
 	}

@@ -316,7 +316,7 @@ func (s *State) Move(ticket ids.ID, to *ids.ID, fresh ids.ID) (*Moved, error) {
 	case to == nil:
 		return &Moved{ticket, b.ID, fresh, true}, nil
 	case *to == b.ID:
-		return nil, errors.New("the ticket is in that booking already")
+		return nil, errors.New("the ticket is already in that booking")
 	case s.Booking(b.Partner, *to) == nil:
 		return nil, errors.New("the ticket's partner has no such booking")
 	}

@@ -10,8 +10,8 @@ import (
 
 // ErrMovedClock is returned by Open, where there is no test bench, for a directory whose clock was ever set.
 // What it says of time is a test's.
-var ErrMovedClock = errors.New("server: clock.set: the clock was set, so that the journal is a test bench's; " +
-	"this binary cannot move a clock, and only reads such a directory")
+var ErrMovedClock = errors.New("server: the journal has a clock.set line, so it belongs to a test " +
+	"bench; this lean binary can only read it")
 
 // noLab is what stands in the place of a test bench where there is none.
 var noLab = &stand.Lab{

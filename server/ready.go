@@ -10,8 +10,8 @@ import (
 )
 
 // ErrCopy is returned by Open for a verb that would change a copy, which has no name of its own yet.
-var ErrCopy = errors.New("the directory is a copy, which has no checkpoint.key; serve it first: " +
-	"waybill serve gives it a name of its own")
+var ErrCopy = errors.New("the directory is a copy without a checkpoint.key; serve it first: waybill " +
+	"serve gives it its own name")
 
 // ready returns why the directory cannot be served, before anything is written to it: a start that fails
 // leaves no line and no key.

@@ -220,7 +220,8 @@ func Open(cfg Config) (*Server, error) {
 	}
 	if !cfg.Verb {
 		if err := s.carrier.FinishCancellations(); err != nil {
-			s.Log.Warn("tickets of cancelled runs are still to be cancelled, at the next start", "err", err)
+			s.Log.Warn("some tickets of cancelled runs are not cancelled yet; the next start cancels "+
+				"them", "err", err)
 		}
 		s.runInBackground()
 	}
@@ -295,7 +296,7 @@ func (s *Server) runInBackground() {
 	s.loops.Go(s.provider.RunDoubtful)
 	s.Tasks.Go(func() {
 		if err := s.outbox.RemoveLetters(); err != nil {
-			s.Log.Warn("letters to passengers who are forgotten could not be removed", "err", err)
+			s.Log.Warn("letters to forgotten passengers could not be removed", "err", err)
 		}
 	})
 	s.loops.Go(s.company.RunReports)
@@ -449,8 +450,8 @@ func (s *Server) openTicketKey() error {
 	s.TicketKey = ed25519.NewKeyFromSeed(seed)
 	replaced, err := ticket.PublishKey(s.Config.FS, s.TicketKey)
 	if replaced {
-		s.Log.Warn("the key that signs tickets is another than before: inspectors need the new " +
-			ticket.PublicFile + ", and papers of before are not good by it")
+		s.Log.Warn("the key that signs tickets has changed: inspectors need the new " +
+			ticket.PublicFile + ", and earlier papers are not valid with it")
 	}
 	return err
 }

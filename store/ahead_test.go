@@ -115,8 +115,8 @@ func TestFirstErrorIsOfTheFirstLine(t *testing.T) {
 				if list := rep.Misfits.List; len(list) > 0 { // the reading goes on after it
 					err = list[0]
 				}
-				want := fmt.Sprintf("line %d, byte %d, seq %d: %s", at[0],
-					offsetOf(all["journal/000000000001.jsonl"], int(at[0])), at[0], first.says)
+				want := fmt.Sprintf("line %d of journal/000000000001.jsonl (seq %d, byte %d): %s", at[0], at[0],
+					offsetOf(all["journal/000000000001.jsonl"], int(at[0])), first.says)
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s of line %d, then %s of line %d: %v, want %s", first.name, at[0], second.name,
 						at[1], err, want)

@@ -280,7 +280,7 @@ func TestJournalAgainstCheckpoints(t *testing.T) {
 	other := rewritten(t, all)[file]
 	for want, text := range map[string]string{
 		"a checkpoint in checkpoint": cut, "lines from seq 3 on are missing": cut + "{",
-		"line 3, byte": other, "": whole,
+		"line 3 of": other, "": whole,
 	} {
 		all[file] = text
 		_, _, opened := store.Open(config(diskOf(all)))

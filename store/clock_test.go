@@ -211,7 +211,7 @@ func TestUnsignedLinesOfAServerThatWasKilled(t *testing.T) {
 		cfg.FS = diskOf(left)
 		cfg.Log = slog.New(slog.NewTextHandler(log, nil))
 		closeStore(t, open(t, cfg))
-		const accuses = "taken checkpoints away"
+		const accuses = "removed checkpoints"
 		said := log.String()
 		if strings.Contains(said, accuses) != (c.want != "") || !strings.Contains(said, c.want) {
 			t.Errorf("%s, killed before it was signed: %s", c.what, said)

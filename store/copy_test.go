@@ -158,7 +158,7 @@ func TestRepair(t *testing.T) {
 	key := must(checkpoint.PublicKey(durable.Dir(dir)))
 	spoilt := edit(t, all, 6, "Hal", "Hel")
 	for cutAt, want := range map[uint64]string{
-		7: "has a personal part that is not the one", 1: "the first line cannot be cut", 100: "not good",
+		7: "has a personal part that is not the original", 1: "the first line cannot be cut", 100: "not good",
 	} {
 		to := newDisk()
 		_, err := repair(config(diskOf(spoilt)), within{to, "b"}, copies.Cut{At: cutAt, Reason: "x"})

@@ -40,15 +40,15 @@ func damages(plain, withSnapshots map[string]string) []damaged {
 		})
 	}
 	return []damaged{
-		{"a line of the last file", false, flip(last, 1), last, 1, "says that seq"},
+		{"a line of the last file", false, flip(last, 1), last, 1, "shows that seq"},
 		{"its bytes are zero", false, setLines(last, func(lines []string) []string {
 			lines[1] = strings.Repeat("\x00", len(lines[1])-1) + "\n"
 			return lines
-		}), last, 2, "says that seq"},
+		}), last, 2, "shows that seq"},
 		{"a zeroed page over a newline", false, setLines(last, func(lines []string) []string {
 			lines[1] = strings.Repeat("\x00", len(lines[1]))
 			return lines
-		}), last, 2, "says that seq"},
+		}), last, 2, "shows that seq"},
 		{"a line deleted", false, setLines(last, func(lines []string) []string {
 			return slices.Delete(lines, 0, 1)
 		}), last, 1, "has seq 6 where 5 is expected"},
@@ -67,9 +67,11 @@ func damages(plain, withSnapshots map[string]string) []damaged {
 		{"the first file cut", false, func(all map[string]string) {
 			all[first] = all[first][:len(all[first])-1]
 		}, first, 4, "later files exist"},
-		{"the first file short of a line", false, setLines(first, func(lines []string) []string { return lines[:3] }), last, 1, "missing"},
+		{"the first file short of a " +
+			"line", false, setLines(first, func(lines []string) []string { return lines[:3] }), last, 1, "missing"},
 		{"the first file empty", false, func(all map[string]string) { all[first] = "" }, last, 1, "missing"},
-		{"the first file gone", false, func(all map[string]string) { delete(all, first) }, last, 1, "missing"},
+		{"the first file " +
+			"gone", false, func(all map[string]string) { delete(all, first) }, last, 1, "missing"},
 		{"the first file under another number", false, func(all map[string]string) {
 			all["journal/000000000002.jsonl"] = all[first]
 			delete(all, first)
@@ -80,9 +82,12 @@ func damages(plain, withSnapshots map[string]string) []damaged {
 			all["journal/000000000007.jsonl"] = strings.Join(lines[2:], "")
 		}, "journal/000000000007.jsonl", 1, "missing"},
 		{"the line of a snapshot", true, flip(last, 3), last, 3, ""},
-		{"the journal ends before a snapshot", true, setLines(last, func(lines []string) []string { return lines[:1] }), "", 0, "seq 7"},
-		{"the last file gone before a snapshot", true, func(all map[string]string) { delete(all, last) }, "", 0, "seq 7"},
-		{"no journal, but a snapshot", true, func(all map[string]string) { delete(all, first); delete(all, last) }, "", 0, "seq 7"},
+		{"the journal ends before a " +
+			"snapshot", true, setLines(last, func(lines []string) []string { return lines[:1] }), "", 0, "seq 7"},
+		{"the last file gone before a " +
+			"snapshot", true, func(all map[string]string) { delete(all, last) }, "", 0, "seq 7"},
+		{"no journal, but a " +
+			"snapshot", true, func(all map[string]string) { delete(all, first); delete(all, last) }, "", 0, "seq 7"},
 	}
 }
 
@@ -131,10 +136,12 @@ func TestEarlierFiles(t *testing.T) {
 	all := killedJournal(t, true)
 	names := named(all, "journal/")
 	for what, edit := range map[string]func(all map[string]string){
-		"gone":              func(all map[string]string) { delete(all, names[0]) },
-		"empty":             func(all map[string]string) { all[names[0]] = "" },
-		"short of a byte":   func(all map[string]string) { all[names[0]] = all[names[0]][:len(all[names[0]])-1] },
-		"short of a line":   func(all map[string]string) { all[names[0]] = strings.Join(journalLines(all)[:3], "") },
+		"gone":  func(all map[string]string) { delete(all, names[0]) },
+		"empty": func(all map[string]string) { all[names[0]] = "" },
+		"short of a " +
+			"byte": func(all map[string]string) { all[names[0]] = all[names[0]][:len(all[names[0]])-1] },
+		"short of a " +
+			"line": func(all map[string]string) { all[names[0]] = strings.Join(journalLines(all)[:3], "") },
 		"longer by garbage": func(all map[string]string) { all[names[0]] += "x\n" },
 		"longer by a line":  func(all map[string]string) { all[names[0]] += journalLines(all)[4] },
 	} {

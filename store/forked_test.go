@@ -134,7 +134,7 @@ func TestAWrongHashOfTheTreeIsDamage(t *testing.T) {
 		cfg := config(diskOf(all))
 		cfg.Log = slog.New(slog.NewTextHandler(log, nil))
 		closeStore(t, open(t, cfg))
-		const says = `level=WARN msg="the hashes of the tree are made again from the journal"`
+		const says = `level=WARN msg="the tree's hashes are computed again from the journal"`
 		if _, _, err := check(cfg, false); err != nil || !strings.Contains(log.String(), says) {
 			t.Errorf("a start with a wrong %s: %v; %s", name, err, log)
 		}
@@ -281,8 +281,8 @@ func TestACopyAndItsParentDoNotPassForEachOther(t *testing.T) {
 		"before they part, the primary": {primary, all, "<nil>"},
 		"the primary's, the primary":    {primary, primary, "<nil>"},
 		"the standby's, the standby":    {standby, standby, "<nil>"},
-		"the primary's, the standby": {standby, primary, "is of line 5 of " + parent +
-			", which this directory has left after line 3, to be " + own},
+		"the primary's, the standby": {standby, primary, "covers line 5 of " + parent +
+			", which this directory left after line 3 to become " + own},
 		"the standby's, the primary": {primary, standby, "is of another journal, " + own},
 	} {
 		key, err := checkpoint.ParsePublicKey([]byte(c.note["checkpoint.pub"]))

@@ -147,7 +147,7 @@ func TestVerifyLiveErasure(t *testing.T) {
 	other := t.TempDir()
 	writeFiles(t, other, all)
 	if _, _, err := check(config(durable.Dir(other)), true); err == nil ||
-		!strings.Contains(err.Error(), "no line says that it was erased then") {
+		!strings.Contains(err.Error(), "no line says that it was erased") {
 		t.Error(err)
 	}
 }
@@ -262,7 +262,7 @@ func TestVerifySnapshots(t *testing.T) {
 		}
 		_, _, err := check(cfg, false)
 		if want != (err == nil) || err != nil &&
-			!strings.Contains(err.Error(), name+": is not the snapshot that replaying") {
+			!strings.Contains(err.Error(), name+": is not the snapshot that a replay") {
 			t.Errorf("%s instead of [3]: %v", old, err)
 		}
 	}

@@ -45,8 +45,8 @@ func keepTorn(fsys durable.FS, log *slog.Logger, torn *chain.Torn) error {
 	for n := 1; torn.Kept == "" || slices.Contains(have, torn.Kept); n++ {
 		torn.Kept = fmt.Sprintf("torn-%012d-%d.bin", torn.Seq, n)
 	}
-	log.Warn("torn tail: the journal's end is not whole, and nothing shows that it was acknowledged; "+
-		"it is cut, and its bytes are kept",
+	log.Warn("torn tail: the journal ends in an incomplete write that was never acknowledged; it is "+
+		"cut, and its bytes are kept",
 		"file", torn.File, "offset", torn.Offset, "bytes", torn.Bytes, "reason", torn.Reason,
 		"kept", torn.Kept)
 	return publishPart(fsys, ".", torn.Kept, torn.File, torn.Offset, torn.Bytes)

@@ -207,7 +207,7 @@ func (x *start[S, E]) plant() error {
 		if errors.Is(missing, fs.ErrNotExist) { // as in a copy
 			level = slog.LevelInfo
 		}
-		x.cfg.Log.Log(context.Background(), level, "the hashes of the tree are made again from the journal",
+		x.cfg.Log.Log(context.Background(), level, "the tree's hashes are computed again from the journal",
 			"because", missing)
 	}
 	x.leaves = files
@@ -335,8 +335,8 @@ func (x *start[S, E]) checkTree() error {
 	if x.leaves.Size() == x.end.Head.Seq {
 		return nil
 	}
-	return journal.InFile(tree.Dir, "has hashes of lines that are not in the journal; without that directory the "+
-		"next start makes them again")
+	return journal.InFile(tree.Dir, "has hashes of lines that are not in the journal; remove it, and "+
+		"the next start makes it again")
 }
 
 // signedWithin is how long a line waits for its checkpoint at most, unless the disk is full.
@@ -350,13 +350,13 @@ func (x *start[S, E]) warn() {
 		log.Warn("not all checkpoints can be used", "err", err)
 	}
 	if span := x.notes.Unvouched(); x.notes.Count() > 0 && span > signedWithin {
-		log.Warn("no checkpoint vouches for the last lines: a server that was killed leaves the lines of a "+
-			"second so, or somebody has taken checkpoints away",
+		log.Warn("no checkpoint covers the last lines: the server was killed before it signed them, or "+
+			"somebody removed checkpoints",
 			"lines", last.Seq-x.notes.Vouched(last.Seq), "span", span.String())
 	}
 	if !x.signed && last.Seq > 0 {
-		log.Warn("not signed: no checkpoint vouches for the lines that are there; "+
-			"they follow from each other, and are signed as they are from now on",
+		log.Warn("not signed: the directory has lines and no checkpoint; their hashes follow from each "+
+			"other, and this server now signs them",
 			"lines", last.Seq)
 	}
 }

@@ -112,7 +112,7 @@ func TestNewer(t *testing.T) {
 			cfg.Decode = func(kind string, _, _ []byte) (add, error) {
 				return add{}, fmt.Errorf("%w: unknown type %q", journal.ErrNewer, kind)
 			}
-		}, `journal/000000000001.jsonl: line 2: store: written by a newer version: unknown type "added"`},
+		}, `line 2 of journal/000000000001.jsonl: written by a newer version: unknown type "added"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -81,7 +81,7 @@ func (st *Store[S, E]) checkpoint() bool {
 		})
 	}
 	if err != nil {
-		st.cfg.Log.Warn("a checkpoint could not be written; it is tried again", "err", err)
+		st.cfg.Log.Warn("a checkpoint could not be written; it will be tried again", "err", err)
 	}
 	return err == nil
 }

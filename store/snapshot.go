@@ -32,7 +32,8 @@ func (st *Store[S, E]) snapshotBeside() {
 	st.checkpoint()
 	if err := st.Snapshot(); err != nil && !errors.Is(err, live.ErrClosed) {
 		st.snapBytes.Store(0) // the next file is reason enough
-		st.cfg.Log.Warn("a snapshot could not be written; the next one will be tried in its turn", "err", err)
+		st.cfg.Log.Warn("a snapshot could not be written; the next one will be tried when it is "+
+			"due", "err", err)
 	}
 }
 
@@ -94,8 +95,8 @@ func (st *Store[S, E]) Erase(lines []journal.Erasure, by journal.Stamp) error {
 			continue
 		}
 		if i+1 == len(files) {
-			return fmt.Errorf("store: line %d stands in the file that is being written; "+
-				"there was no room for a new one", by.Seq)
+			return fmt.Errorf("store: line %d is in the file that is being written; there was no room "+
+				"for a new file", by.Seq)
 		}
 		if err := erase.InFile(paced, f); err != nil {
 			return err

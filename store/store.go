@@ -196,7 +196,8 @@ func (st *Store[S, E]) written(w live.Written) {
 func (st *Store[S, E]) Close() error {
 	err := st.Value.Close(func(state S, head journal.Head) {
 		if err := st.lastSnapshot(state, head); err != nil {
-			st.cfg.Log.Warn("the last snapshot could not be written; the next start reads the journal instead", "err", err)
+			st.cfg.Log.Warn("the last snapshot could not be written; the next start reads the whole "+
+				"journal", "err", err)
 		}
 	})
 	if err == live.ErrClosed || st.lock == nil {

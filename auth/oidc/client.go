@@ -90,7 +90,7 @@ func warnOfFile(cfg Config) {
 		_, err = ParseKeySet(text)
 	}
 	if err != nil {
-		cfg.Log.Warn("nobody can sign in until this file is a key set", "jwks", cfg.JWKS, "err", err)
+		cfg.Log.Warn("nobody can sign in until this file holds a key set", "jwks", cfg.JWKS, "err", err)
 	}
 }
 
@@ -142,10 +142,10 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 		}
 	}
 	if err != nil {
-		what := "the identity provider's keys cannot be had; the last good ones stay"
+		what := "the identity provider's keys cannot be fetched; the last good keys stay in use"
 		if c.keys.Load() == nil {
-			what = "the identity provider's keys cannot be had, and there are none of " +
-				"before: nobody can sign in"
+			what = "the identity provider's keys cannot be fetched, and there are no earlier ones; " +
+				"nobody can sign in"
 		}
 		c.cfg.Log.Warn(what, "jwks", c.cfg.JWKS, "err", err)
 	}

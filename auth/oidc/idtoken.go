@@ -95,8 +95,8 @@ func (o object) identity(want Provider, now float64) (*auth.Identity, error) {
 		why  string
 	}{
 		{who.Issuer == want.Issuer && want.Issuer != "", "iss is not the provider's"},
-		{slices.Contains(o.audience(), want.Audience) && want.Audience != "", "aud is not ours"},
-		{o["azp"] == nil || o.text("azp") == want.Audience, "azp is not ours"},
+		{slices.Contains(o.audience(), want.Audience) && want.Audience != "", "aud is not this service"},
+		{o["azp"] == nil || o.text("azp") == want.Audience, "azp is not this service"},
 		{now < o.date("exp", math.NaN())+leeway, "exp is not in the future"},
 		{now >= o.date("nbf", 0)-leeway, "nbf is in the future"},
 		{now >= o.date("iat", 0)-leeway, "iat is in the future"},
@@ -143,7 +143,7 @@ func parseObject(text []byte, names []string) (object, error) {
 		return nil, errors.New("not well-formed JSON")
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("there is something after the object")
+		return nil, errors.New("there is data after the object")
 	}
 	return o, nil
 }

@@ -85,7 +85,7 @@ func (b *Books) Add(other *Books) {
 func Guarded(do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the books cannot be made up of these lines: %v", p)
+			err = fmt.Errorf("the books cannot be drawn up from these lines: %v", p)
 		}
 	}()
 	do()

@@ -30,7 +30,7 @@ func TestAnAuditThatPanicsIsAnError(t *testing.T) {
 		var none []int
 		none[0]++
 	})
-	if err == nil || !strings.Contains(err.Error(), "cannot be made up") {
+	if err == nil || !strings.Contains(err.Error(), "cannot be drawn up") {
 		t.Error(err)
 	}
 	if err := Guarded(func() {}); err != nil {

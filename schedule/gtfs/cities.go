@@ -52,7 +52,7 @@ func (f *Feed) readStops() {
 	for r := range f.files.Rows("stop_areas.txt") {
 		stop := r.Ref("stop_id", "stops.txt")
 		area := r.Ref("area_id", "areas.txt")
-		r.Check(!inArea[[2]int32{stop, area}], "stop_id", "is in this area already")
+		r.Check(!inArea[[2]int32{stop, area}], "stop_id", "is already in this area")
 		if r.Unused {
 			continue
 		}
@@ -60,7 +60,7 @@ func (f *Feed) readStops() {
 		if stops[stop].City < 0 {
 			stops[stop].City = area
 		} else {
-			r.Decided("stops that further areas name as well, of which the first is their city")
+			r.Decided("stops in several areas, whose city is the first area")
 		}
 	}
 	if f.files.Err != nil {
@@ -105,7 +105,7 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 			s.Lon = r.Degrees("stop_lon", 180)
 		}
 		if s.Place == "" && s.Parent == "" && !r.Unused {
-			r.Decided("stops without a stop_name, which go by their stop_id")
+			r.Decided("stops without a stop_name, which are named by their stop_id")
 		}
 		if s.located && !r.Unused && s.Lat == 0 && s.Lon == 0 { // in the Gulf of Guinea, where no bus stops
 			s.located = false
@@ -124,7 +124,8 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
 	for depth := 0; top.Parent != ""; depth++ {
 		i, ok := byID[top.Parent]
 		if !ok || depth == 3 {
-			reason := fmt.Sprintf("parent_station %q is not in stops.txt, or a part of this stop", top.Parent)
+			reason := fmt.Sprintf("parent_station %q is not in stops.txt, or is part of this "+
+				"stop", top.Parent)
 			f.files.Skip("stops.txt", s.line, reason)
 			return
 		}

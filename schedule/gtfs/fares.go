@@ -75,7 +75,7 @@ func (f *Feed) withhold(r *feed.Row, rule *schedule.Fare, withheld map[schedule.
 		withheld[w] = true
 		f.out.Withheld = append(f.out.Withheld, w)
 	}
-	r.Decided("skipped fare rules, whose rides no other fare prices, unless it says as much")
+	r.Decided("skipped fare rules, whose rides only an equally specific fare prices")
 }
 
 // adoptUnruled takes the fares that have no rule at all. They match every ride that no other fare names.
@@ -88,11 +88,11 @@ func (f *Feed) adoptUnruled(fares []schedule.Fare, lines, usable, skipped []int,
 			f.files.Decided("fare_attributes.txt", lines[i],
 				"fares whose rules were all skipped, which match nothing")
 		case unknown > 0:
-			f.files.Decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing, "+
-				"because it cannot be told whose a rule is that was skipped")
+			f.files.Decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing "+
+				"because a skipped rule may belong to them")
 		default:
 			f.files.Decided("fare_attributes.txt", lines[i],
-				"fares without a rule, which match every ride that no other fare says more of")
+				"fares without a rule, which match every ride without a more specific fare")
 			f.out.Fares = append(f.out.Fares, x)
 		}
 	}
@@ -108,7 +108,7 @@ func (f *Feed) withholdLost(lost map[string]schedule.Fare, ruled map[string]bool
 				Currency: x.Currency,
 			})
 			f.files.Decided("", 0,
-				"skipped fares of a company, whose rides no other fare prices, unless it says as much")
+				"skipped fares of a company, whose rides only an equally specific fare prices")
 		}
 	}
 }
@@ -162,13 +162,13 @@ func (f *Feed) readFareRule(r *feed.Row, rule *schedule.Fare,
 	rule.To = r.Get("destination_id")
 	// Such a fare depends on the zones in between, which a search does not look at.
 	r.Check(r.Get("contains_id") == "", "contains_id",
-		"is not supported: fares go by the zones of the first and the last stop")
+		"is not supported: fares go by the zones of the first and last stops")
 	if r.Unused {
 		return false
 	}
 	again = seen[*rule][i]
 	if again {
-		r.Fail(fmt.Sprintf("fare_id %q is there already for the same rides", r.Get("fare_id")))
+		r.Fail(fmt.Sprintf("fare_id %q already exists for the same rides", r.Get("fare_id")))
 		return true
 	}
 	if seen[*rule] == nil {
@@ -184,8 +184,8 @@ func (f *Feed) countAlike() {
 	for _, x := range f.out.Fares {
 		x.Amount = 0
 		if same[x] {
-			f.files.Decided("", 0, "fares for what another fare is for as well, of which the cheapest "+
-				"counts, whoever it is meant for")
+			f.files.Decided("", 0, "fares for the same rides as another fare; the cheapest counts, "+
+				"whatever passenger it is for")
 		}
 		same[x] = true
 	}

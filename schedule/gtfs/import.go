@@ -271,7 +271,7 @@ func (f *Feed) readRefundRules() {
 	for _, route := range slices.Sorted(maps.Keys(skipped)) {
 		if !usable[route] {
 			f.files.Decided("waybill_refund_rules.txt", skipped[route],
-				"routes whose own refund rules were all skipped, which give nothing back")
+				"routes whose own refund rules were all skipped, which refund nothing")
 			f.out.RefundRules = append(f.out.RefundRules, schedule.RefundRule{
 				ID:      "none",
 				Company: -1,
@@ -313,7 +313,7 @@ func (f *Feed) readTransfers() {
 		from := r.Ref("from_stop_id", "stops.txt")
 		to := r.Ref("to_stop_id", "stops.txt")
 		again := seen[key{from, to}]
-		r.Check(!again, "from_stop_id", "and to_stop_id are there already")
+		r.Check(!again, "from_stop_id", "and to_stop_id repeat an earlier row")
 		x := schedule.Transfer{Forbidden: r.Get("transfer_type") == "3"}
 		// A row that neither forbids a change nor says how long it takes says nothing new.
 		usual := r.Get("min_transfer_time") == ""
@@ -326,7 +326,7 @@ func (f *Feed) readTransfers() {
 		case !r.Unused:
 		case restricts && known && !again && !special:
 			x.Forbidden = true
-			r.Decided("changes that are not offered, because the row that restricts them was skipped")
+			r.Decided("changes that are not offered because the row that restricts them was skipped")
 		default:
 			continue
 		}
@@ -390,7 +390,7 @@ func (f *Feed) readTranslations() {
 		if there && variant {
 			continue // the translation that is there is as good, or better
 		}
-		r.Check(!there || was, "translation", "is of what is translated into this language already")
+		r.Check(!there || was, "translation", "repeats a translation into this language")
 		if !r.Unused {
 			seen[key{at, language}] = variant
 			names := f.translations[at]

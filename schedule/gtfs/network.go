@@ -76,13 +76,13 @@ func (f *Feed) readServices() {
 		r.Check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
 		r.Check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")
 		again := seen[x]
-		r.Check(!again, "date", "is there already for this service_id")
+		r.Check(!again, "date", "repeats an earlier row of this service_id")
 		enter(r, dayRange{day, day, everyDay, kind == "2"})
 		seen[x] = seen[x] || !r.Unused
 		if r.Unused && kind == "2" && firstDay <= day && day <= lastDay {
 			// The row says that no bus runs on that day. That holds, whatever else is wrong with the row.
 			services[x.service] = append(services[x.service], dayRange{day, day, everyDay, true})
-			r.Decided("days without service, as rows say that were skipped for something else")
+			r.Decided("days without service, from rows that were skipped for another reason")
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
@@ -221,7 +221,7 @@ func (f *Feed) finishTrips(trips []tripRow) {
 		// Of rows with the same place in the trip the first stays.
 		calls := slices.CompactFunc(t.calls, func(a, b stopTime) bool {
 			if a.seq == b.seq {
-				reason := fmt.Sprintf("stop_sequence %d of the trip is there already", b.seq)
+				reason := fmt.Sprintf("stop_sequence %d of the trip already exists", b.seq)
 				f.files.Skip("stop_times.txt", int(max(a.line, b.line)), reason)
 			}
 			return a.seq == b.seq
@@ -240,7 +240,7 @@ func (f *Feed) finishTrips(trips []tripRow) {
 		}
 		if blanks > 0 {
 			f.files.DecidedMany(blanks, "trips.txt", t.line,
-				"blank stop times, which are filled in evenly between those given")
+				"blank stop times, which are interpolated")
 		}
 		if t.Bus < 0 {
 			f.files.Decided("trips.txt", t.line,
@@ -330,7 +330,7 @@ func (f *Feed) readFrequencies() {
 		r.Check(start != feed.Blank, "start_time", "is missing")
 		headway := r.Number("headway_secs", 1, math.MaxInt)
 		r.Check(end > start, "end_time", "leaves no departure")
-		r.Check(!seen[interval{trip, start}], "start_time", "is there already for this trip_id")
+		r.Check(!seen[interval{trip, start}], "start_time", "repeats an earlier row of this trip_id")
 		few := (end-start)/headway < maxDepartures-len(departures)
 		r.Check(few, "headway_secs", "brings the feed beyond 500,000 departures")
 		if r.Unused {

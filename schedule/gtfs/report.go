@@ -24,8 +24,8 @@ func (f *Feed) Apart() []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"names of stops that stand for several cities, being more than 30 km apart or in several " +
-		"time zones, or having been before: " + sample(names)}
+	return []string{"stop names that stand for several cities, because the stops are over 30 km apart " +
+		"or in several time zones, or were before: " + sample(names)}
 }
 
 const maxNamed = 20 // that a line of the report names; the others are counted
@@ -42,15 +42,15 @@ func (f *Feed) Remarks() (list []string) {
 	}
 	list = append(list, f.Apart()...)
 	if names := f.largeAreas(); len(names) > 0 {
-		remark("areas with several stops, of which a run is listed once for each pair of stops where one boards "+
-			"and alights, or, where those are more than %d, once only: %s", journey.MaxPairs, sample(names))
+		remark("areas with several stops; a run is listed once for each pair of boarding and alighting "+
+			"stops, or only once where there are more than %d pairs: %s", journey.MaxPairs, sample(names))
 	}
 	for _, rate := range f.out.FarePerKm {
 		remark("rides that no fare matches are priced by distance, in %s", rate.Currency)
 	}
 	if n := f.norefund(); n > 0 {
-		remark("routes without a refund rule, of whose tickets nothing comes back after the first "+
-			"20 minutes: %d of %d", n, len(f.out.Routes))
+		remark("routes without a refund rule, whose tickets are not refunded after the first 20 "+
+			"minutes: %d of %d", n, len(f.out.Routes))
 	}
 	if currencies := f.currencies(); len(currencies) > 0 {
 		remark("currencies: %s; the public schedule asks for UAH, PLN, CZK, EUR and USD, partners for any",

@@ -38,19 +38,20 @@ func TestReport(t *testing.T) {
 		"translations into other languages than Ukrainian, Polish, Czech, English and Russian, " +
 			"which are not used: 1, first at translations.txt:2",
 		"stops at latitude 0, longitude 0, which counts as no coordinates: 1, first at stops.txt:6",
-		"stops that further areas name as well, of which the first is their city: 1, first at stop_areas.txt:4",
+		"stops in several areas, whose city is the first area: 1, first at stop_areas.txt:4",
 		"stops in another time zone than their area, whose zone counts: 1, first at stops.txt:5",
 		"times without seconds, which are full minutes: 2, first at stop_times.txt:5",
-		"blank stop times, which are filled in evenly between those given: 1, first at trips.txt:2",
+		"blank stop times, which are interpolated: 1, first at trips.txt:2",
 		"trips without a bus, which have 49 seats: 2, first at trips.txt:2",
 		"fares whose rules were all skipped, which match nothing: 1, first at fare_attributes.txt:2",
 		"service from 2026-01-01 to 2026-12-31",
-		"names of stops that stand for several cities, being more than 30 km apart or in several time " +
-			"zones, or having been before: Portland (2 cities, up to 4079 km apart)",
-		"areas with several stops, of which a run is listed once for each pair of stops where one boards " +
-			"and alights, or, where those are more than 16, once only: Xray (2 stops)",
+		"stop names that stand for several cities, because the stops are over 30 km apart or in several " +
+			"time zones, or were before: Portland (2 cities, up to 4079 km apart)",
+		"areas with several stops; a run is listed once for each pair of boarding and alighting stops, " +
+			"or only once where there are more than 16 pairs: Xray (2 stops)",
 		"routes without any fare, which are not sold; -fare-per-km prices them by distance: 1 of 1",
-		"ignored: fare_products.txt (GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt)",
+		"ignored: fare_products.txt (GTFS Fares v2; fares are read from fare_attributes.txt and " +
+			"fare_rules.txt)",
 		"ignored: booking_rules.txt (GTFS Flex; only stops at fixed times are read)",
 		"ignored: \"a\\nb.txt\", notes.txt, shapes.txt (not used by Waybill)",
 	} {

@@ -179,12 +179,15 @@ func TestPlacesKeepTheirSlugs(t *testing.T) {
 		before string // this stop of the first was in
 		other  string // of the last feed, in another
 	}{
-		{"another stop id, and a far stop", []files{same("m,50,30,"), same("a,53.6,30,", "z,50.001,30,")}, "z", "m", "a"},
-		{"withdrawn, and a far stop", []files{same("m,50,30,", "n,52,30,"), same("a,53.6,30,", "n,52,30,")}, "n", "n", "a"},
+		{"another stop id, and a far " +
+			"stop", []files{same("m,50,30,"), same("a,53.6,30,", "z,50.001,30,")}, "z", "m", "a"},
+		{"withdrawn, and a far " +
+			"stop", []files{same("m,50,30,", "n,52,30,"), same("a,53.6,30,", "n,52,30,")}, "n", "n", "a"},
 		{"a season away", []files{same("m,50,30,"), same(), same("b,52.7,30,", "m,50,30,")}, "m", "m", "b"},
 		{"a season away, under another stop id",
 			[]files{same("m,50,30,"), same("b,52.7,30,"), same("b,52.7,30,", "q,50,30.01,")}, "q", "m", "b"},
-		{"two, both with other stop ids", []files{same("p0,50,30,", "p1,51,30,"), same("q0,51,30,", "q1,50,30,")}, "q0", "p1", "q1"},
+		{"two, both with other stop " +
+			"ids", []files{same("p0,50,30,", "p1,51,30,"), same("q0,51,30,", "q1,50,30,")}, "q0", "p1", "q1"},
 		{"a stop id that moved", []files{same("m,50,30,"), same("m,53,30,", "n,50,30,")}, "n", "m", "m"},
 	} {
 		first := clean(t, c.feeds[0])
@@ -211,7 +214,7 @@ func TestSurplusCells(t *testing.T) {
 	f := plain().plus("stops.txt", "d,Delta,50,33,surplus", "e,Echo,50,34,", "f,Foxtrot,50")
 	x := load(t, f.fs(), gtfs.Options{})
 	wantSkipped(t, x.skipped, "stops.txt:5: ", "stops.txt:6: ", "stops.txt:7: ")
-	if want := "stops.txt:5: has 5 cells, and the header has 4"; x.skipped[0] != want {
+	if want := "stops.txt:5: has 5 cells, but the header has 4"; x.skipped[0] != want {
 		t.Errorf("%q, want %q", x.skipped[0], want)
 	}
 }
@@ -370,7 +373,8 @@ func TestSecondOfOneKey(t *testing.T) {
 	x := load(t, f.fs(), gtfs.Options{})
 	wantSkipped(t, x.skipped, "calendar.txt:3: ", "calendar_dates.txt:3: ", "frequencies.txt:3: ",
 		"transfers.txt:3: ",
-		"stop_areas.txt:3: ", "translations.txt:3: ", "waybill_refund_rules.txt:3: ", "waybill_discounts.txt:3: ",
+		"stop_areas.txt:3: ", "translations.txt:3: ", "waybill_refund_rules.txt:3: "+
+			"", "waybill_discounts.txt:3: ",
 		"fare_attributes.txt:3: ", "fare_rules.txt:3: ")
 	// But a second row that takes a day away holds: what is in doubt is not sold.
 	if got := x.departures(t, "xray", "charlie", "2026-06-01", 30); len(got) != 29 {
@@ -400,7 +404,7 @@ func TestControlCharactersAreTakenOut(t *testing.T) {
 	if len(x.rides(t, "2jalfa", "bravo")) != 1 {
 		t.Error("the trip whose id has a control character lost its stop times")
 	}
-	want := "control characters, or such as turn text around, which are taken out: 6, first at stops.txt:2"
+	want := "control characters and characters that reverse text, which are removed: 6, first at stops.txt:2"
 	if said := decisions(t, f); !slices.Contains(said, want) {
 		t.Errorf("the import says %q, not %q", said, want)
 	}
@@ -455,8 +459,8 @@ func TestOneFeed(t *testing.T) {
 		return m
 	}
 	for says, feed := range map[string]fstest.MapFS{
-		"it holds 2 feeds, the top and the directory other":         under("", "other/"),
-		"it holds 2 feeds, the directory one and the directory two": under("one/", "two/"),
+		"it contains 2 feeds, the top and the directory other":         under("", "other/"),
+		"it contains 2 feeds, the directory one and the directory two": under("one/", "two/"),
 	} {
 		_, _, err := gtfs.Read(feed, gtfs.Options{})
 		refused(t, err, says)
@@ -471,7 +475,7 @@ func TestOneFeed(t *testing.T) {
 	}
 	nested := fstest.MapFS{"feed.zip": &fstest.MapFile{Data: []byte("PK")}}
 	_, _, err := gtfs.Read(nested, gtfs.Options{})
-	refused(t, err, "it holds feed.zip")
+	refused(t, err, "it contains feed.zip")
 	// The files of a Macintosh beside a feed are none.
 	mac := under("feed/")
 	for name := range plain() {

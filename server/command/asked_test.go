@@ -62,7 +62,7 @@ func TestOnlyAnAnswerSettlesWhatTheProviderWasAsked(t *testing.T) {
 		ticket, "maybe")
 	want(t, 0, ticket+" is Confirmed/Paid", "ticket", "answer", "-data", dir, "-reason", "their list has it",
 		ticket, "confirmed")
-	want(t, 1, "has not been asked about", "ticket", "answer", "-data", dir, "-reason", "again", ticket,
+	want(t, 1, "was not asked about", "ticket", "answer", "-data", dir, "-reason", "again", ticket,
 		"confirmed")
 	status, body = p.call("GET", "/v2/tickets/"+ticket, "")
 	if status != 200 || !strings.Contains(body, `"paymentStatus":"Paid"`) {
@@ -94,7 +94,7 @@ func TestTheOperatorAnswersInTheProvidersPlace(t *testing.T) {
 	}))
 	defer silent.Close()
 	p = startProcess(t, bin, dir, "-provider-url", silent.URL)
-	want(t, 1, "a provider is configured", "ticket", "answer", "-data", dir, "-reason", "x", ticket,
+	want(t, 1, "the configured provider answers", "ticket", "answer", "-data", dir, "-reason", "x", ticket,
 		"refused")
 	p.cmd.Process.Kill()
 	p.cmd.Wait()

@@ -92,7 +92,7 @@ func TestLinesThatAreBeingSignedAccuseNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want(t, 0, `(?m)^no checkpoint vouches for the last \d+ lines, after line \d+: `, "verify", "-data", dir)
+	want(t, 0, `(?m)^no checkpoint covers the last \d+ lines, after line \d+: `, "verify", "-data", dir)
 	if front.IsLocked(dir) || runtime.GOOS != "linux" {
 		t.Log("this system does not tell who holds a lock")
 		return
@@ -101,10 +101,10 @@ func TestLinesThatAreBeingSignedAccuseNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, 0, `(?m)^not signed yet: the server is running; the newest checkpoint is of line \d+, \d+ lines ago$`,
+	want(t, 0, `(?m)^not signed yet: the server is running; the newest checkpoint covers line \d+, \d+ lines ago$`,
 		"verify", "-data", dir)
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want(t, 0, `(?m)^no checkpoint vouches for the last \d+ lines, after line \d+: `, "verify", "-data", dir)
+	want(t, 0, `(?m)^no checkpoint covers the last \d+ lines, after line \d+: `, "verify", "-data", dir)
 }

@@ -65,7 +65,7 @@ func (c *call) checkSources() error {
 	case c.dir == "":
 		return errors.New("-data names no directory")
 	case c.isGiven("feed"):
-		return errors.New("-data has a timetable of its own, and -feed names another: give one of them")
+		return errors.New("-data and -feed both name a timetable: give only one of them")
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (c *call) newInspector() (x *ticket.Inspector, code int, err error) {
 		}
 		key, err = ticket.PublicKey(readonly.Dir(c.dir))
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s has no key of tickets: -key names one", c.dir)
+			err = fmt.Errorf("%s has no key for tickets; name one with -key", c.dir)
 		}
 		if err != nil {
 			return nil, exitFailed, err

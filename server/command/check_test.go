@@ -106,7 +106,7 @@ func TestTicketCheckTellsCitiesAndLocalTimes(t *testing.T) {
 		there := `^genuine: ticket [\w-]{22}, seat 4: ` + regexp.QuoteMeta(rideThere) + `\n$`
 		want(t, 0, there, append(check, code)...)
 		want(t, 0, plain+notThere+"\n$", append(check, unknown)...)
-		want(t, 1, "^NOT GOOD for trip kl-0700 on 2026-11-25: genuine, but of another run: .*"+
+		want(t, 1, "^NOT GOOD for trip kl-0700 on 2026-11-25: genuine, but for another run: .*"+
 			regexp.QuoteMeta(rideThere), append(check, "-trip", "kl-0700", "-date", "2026-11-25", code)...)
 	}
 	want(t, 0, plain+"\n$", "ticket", "check", "-key", file, code)
@@ -117,8 +117,10 @@ func TestTicketCheckSaysWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
 	_, file := carrierOf(t, 1, dir)
 	for says, args := range map[string][]string{
-		"there is no data directory at ":                                {"-data", filepath.Join(dir, "none"), "-key", file},
-		"-feed: stat .*none: no such":                                   {"-feed", filepath.Join(dir, "none"), "-key", file},
+		"there is no data directory at " +
+			"": {"-data", filepath.Join(dir, "none"), "-key", file},
+		"-feed: stat .*none: no " +
+			"such": {"-feed", filepath.Join(dir, "none"), "-key", file},
 		"-feed: .*tickets.pub is neither a directory nor a zip archive": {"-feed", file, "-key", file},
 	} {
 		want(t, 1, "^waybill: "+says+".*\n$", append(append([]string{"ticket", "check"}, args...), "x")...)
@@ -126,7 +128,7 @@ func TestTicketCheckSaysWhatItCannotRead(t *testing.T) {
 	for says, args := range map[string][]string{
 		"-data names no directory":              {"-data", ""},
 		"-feed names no feed":                   {"-key", file, "-feed", ""},
-		"-data has a timetable of its own, and": {"-data", dir, "-feed", demoFeed},
+		"-data and -feed both name a timetable": {"-data", dir, "-feed", demoFeed},
 	} {
 		want(t, 2, "^waybill: "+says, append(append([]string{"ticket", "check"}, args...), "x")...)
 	}
@@ -195,7 +197,7 @@ func TestTheKeyOfADirectoryChecksItsTickets(t *testing.T) {
 	if err := os.Remove(secret); err != nil {
 		t.Fatal(err)
 	}
-	want(t, 1, "^waybill: .*data has no key of tickets: ", check...)
+	want(t, 1, "^waybill: .*data has no key for tickets; ", check...)
 }
 
 // Contract section 15: ticket check takes a QR-Code: before the code, in letters of either case and with

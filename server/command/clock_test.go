@@ -100,10 +100,10 @@ func TestBooksThatAreWrongAreNoDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := fmt.Sprintf(`journal/000000000001.jsonl: line %d, byte \d+, seq %d: [^;]* and not 7`, at+1, at+1)
-	want(t, 1, `(?s)^books: .*\nwaybill: books: store: `+place+"\n$", "verify", "-data", forged)
+	place := fmt.Sprintf(`line %d of journal/000000000001.jsonl .seq %d, byte \d+.: [^;]* and not 7`, at+1, at+1)
+	want(t, 1, `(?s)^books: .*\nwaybill: books: `+place+"\n$", "verify", "-data", forged)
 	out := filepath.Join(t.TempDir(), "out")
-	want(t, 0, `(?s)is a true copy and has all up to line .*waybill: books: store: `+place, "backup", "-data", forged, out)
+	want(t, 0, `(?s)is a true copy and has all lines up to .*waybill: books: `+place, "backup", "-data", forged, out)
 	if content(t, out, firstFile) != strings.Join(lines, "") {
 		t.Error("the backup is not of these lines")
 	}

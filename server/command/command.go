@@ -241,7 +241,7 @@ func (c *call) mustExist() error {
 	if c.dir == "waybill-data" {
 		hint = "-data or WAYBILL_DATA names another"
 	}
-	return fmt.Errorf("there is no data directory at %s; waybill serve and waybill import make one, %s",
+	return fmt.Errorf("there is no data directory at %s; waybill serve and waybill import make one; %s",
 		c.dir, hint)
 }
 

@@ -158,7 +158,7 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "-messenger-url: .* http or https", "serve", "-messenger-url", "ftp://phones")
 	want(t, 2, "is not HOST:PORT", "serve", "-smtp", "mail")
 	want(t, 2, "sender: .x. is not a bare", "serve", "-smtp-from", "x")
-	want(t, 2, "which -smtp names", "serve", "-smtp-tls", "starttls")
+	want(t, 2, "need -smtp", "serve", "-smtp-tls", "starttls")
 	want(t, 78, "-smtp-password-file: open", "serve", "-smtp", "mail:25", "-smtp-password-file", "nowhere")
 	want(t, 2, "-max-transfers", "serve", "-max-transfers", "2")
 	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "0")
@@ -287,7 +287,7 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 		want(t, 0, `^sound: \d+ lines`, "verify", "-data", dir)
 		want(t, 0, `partner.key_added`, "log", "-data", dir)
 		out := filepath.Join(t.TempDir(), "out")
-		want(t, 0, `out has all up to line \d+, of 20.*out/schema.sql`, "export", "-data", dir, out)
+		want(t, 0, `out has all lines up to \d+, of 20.*out/schema.sql`, "export", "-data", dir, out)
 		want(t, 1, "out: cannot export there: it is not empty", "export", "-data", dir, out)
 		if live && s.stop() != 0 {
 			t.Error("the server did not end with 0")
@@ -331,8 +331,8 @@ func TestServeExitCodes(t *testing.T) {
 	defer taken.Close()
 	want(t, 1, "in use", "serve", "-data", dir, "-addr", taken.Addr().String())
 	long := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
-	want(t, 78, "too long for a socket", "serve", "-data", long, "-addr", "127.0.0.1:0")
-	want(t, 78, "too long for a socket", "partner", "add", "-data", long, "x")
+	want(t, 78, "too long for its socket", "serve", "-data", long, "-addr", "127.0.0.1:0")
+	want(t, 78, "too long for its socket", "partner", "add", "-data", long, "x")
 	// A newer format, then damage.
 	format := filepath.Join(dir, "FORMAT")
 	text, err := os.ReadFile(format)
@@ -349,12 +349,12 @@ func TestServeExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.WriteFile(journal, append(lines, `{"hash":"torn`...), 0o600)
-	want(t, 3, "torn tail: .*journal/000000000001.jsonl: line 4, byte [0-9]+, seq 4", "verify", "-data", dir)
+	want(t, 3, "torn tail: line 4 of journal/000000000001.jsonl .seq 4, byte [0-9]+.", "verify", "-data", dir)
 	os.WriteFile(journal, bytes.Replace(lines, []byte("timetable.imported"), []byte("timetable.exported"), 1),
 		0o600)
-	want(t, 65, "journal/000000000001.jsonl: line 3, byte [0-9]+, seq 3", "serve", "-data", dir, "-addr",
+	want(t, 65, "line 3 of journal/000000000001.jsonl .seq 3, byte [0-9]+.", "serve", "-data", dir, "-addr",
 		"127.0.0.1:0")
-	want(t, 1, "damaged: .*line 3, byte [0-9]+, seq 3", "verify", "-data", dir)
+	want(t, 1, "damaged: line 3 of .*.seq 3, byte [0-9]+.", "verify", "-data", dir)
 }
 
 // Decision legacy.sunset: -legacy-since is when the legacy interface was deprecated, as its guide tells.

@@ -15,7 +15,7 @@ func (c *call) desk() (int, error) {
 	addr := c.text("addr")
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil || !front.IsLoopback(host) {
-		return exitUsage, fmt.Errorf("-addr %q must be of this machine only, as 127.0.0.1:8082", addr)
+		return exitUsage, fmt.Errorf("-addr %q must be a loopback address, as in 127.0.0.1:8082", addr)
 	}
 	socket, err := front.Socket(c.dir)
 	if err == nil {
@@ -30,6 +30,6 @@ func (c *call) desk() (int, error) {
 	}
 	return exitFailed, door.Open(addr, socket, c.Stop, func(link string) {
 		fmt.Fprintln(c.Stdout, link)
-		fmt.Fprintln(c.Stderr, "Open this link in a browser; it is good once. Interrupt ends the desk.")
+		fmt.Fprintln(c.Stderr, "Open this link in a browser; it works once. Interrupt ends the desk.")
 	})
 }

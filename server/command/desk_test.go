@@ -13,7 +13,7 @@ import (
 func TestTheDeskIsOfThisMachineAndOfARunningServer(t *testing.T) {
 	bin, dir := build(t)
 	for _, addr := range []string{"0.0.0.0:0", ":0", "example.com:80", "127.0.0.1", "[::]:0", ""} {
-		want(t, 2, "must be of this machine only", "desk", "-data", dir, "-addr", addr)
+		want(t, 2, "must be a loopback address", "desk", "-data", dir, "-addr", addr)
 	}
 	want(t, 1, "there is no data directory", "desk", "-data", dir, "-addr", "127.0.0.1:0")
 	p := startProcess(t, bin, dir)

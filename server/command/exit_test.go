@@ -48,7 +48,7 @@ func TestExitCodesAreThoseOfThePage(t *testing.T) {
 			}
 			delete(operands, name[1])
 			changed(t, filepath.Join(dir, firstFile), `"seq":2`, `"seq":9`, func() {
-				want(t, damaged, "line 2, byte", append(verb, args...)...)
+				want(t, damaged, "line 2 of journal/", append(verb, args...)...)
 			})
 			os.RemoveAll(out)
 			changed(t, filepath.Join(dir, "FORMAT"), " v1 ", " v2 ", func() {

@@ -92,7 +92,7 @@ func (w *writes) full(t *testing.T) bool {
 	status, answer := w.call("POST", path, body)
 	w.took = time.Since(start)
 	switch {
-	case status == http.StatusServiceUnavailable && strings.Contains(answer, "no room on the disk"):
+	case status == http.StatusServiceUnavailable && strings.Contains(answer, "disk is full"):
 		return true
 	case status != done:
 		t.Fatal(status, answer)

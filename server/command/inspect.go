@@ -45,8 +45,8 @@ func (c *call) log() (int, error) {
 	style := history.Style{JSON: c.get("json").(bool)}
 	if c.get("f").(bool) {
 		if f.At != nil {
-			return exitUsage, errors.New("-f follows what is still to come, -at ends in the past: " +
-				"one of them")
+			return exitUsage, errors.New("-f follows lines to come, -at ends in the past: give only one " +
+				"of them")
 		}
 		style.Follow = c.Stop
 		c.fsys = readonly.Dir(c.dir) // it ends in order, after what is there
@@ -79,7 +79,7 @@ func (c *call) evidence() (int, error) {
 		return exitUsage, err
 	}
 	if (of.Booking == "") == (of.Ticket == "") {
-		return exitUsage, errors.New("-booking or -ticket says what the evidence is of: give one of them")
+		return exitUsage, errors.New("give either -booking or -ticket")
 	}
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
@@ -120,7 +120,7 @@ func (c *call) say(v *verify.Verdict) {
 			words.Counted(v.Snapshots, "snapshot"), words.Counted(v.Checkpoints, "checkpoint"), v.Hash)
 	}
 	fmt.Fprintf(c.Stdout, "%s: %s\n", v.Verdict, read)
-	fmt.Fprintf(c.Stdout, "the journal is %s, its key %s\n", v.Origin, cmp.Or(v.Key, "not here"))
+	fmt.Fprintf(c.Stdout, "the journal is %s, and its key is %s\n", v.Origin, cmp.Or(v.Key, "not here"))
 	for _, p := range v.Problems {
 		fmt.Fprintln(c.Stdout, problemLine(p))
 	}
@@ -133,8 +133,8 @@ func (c *call) say(v *verify.Verdict) {
 		fmt.Fprintln(c.Stdout, inLine(remark))
 	}
 	if v.Unerased > 0 {
-		fmt.Fprintf(c.Stdout, "lines with personal data that is still to be erased: %d; "+
-			"waybill forget, for whomever, completes that\n", v.Unerased)
+		fmt.Fprintf(c.Stdout, "lines with personal data that is still to be erased: %d; any waybill "+
+			"forget completes the erasure\n", v.Unerased)
 	}
 	if !v.Audited {
 		return
@@ -153,7 +153,8 @@ func problemLine(p verify.Problem) string {
 	case p.Line == 0:
 		return fmt.Sprintf("%s: %s: %s", p.Kind, p.File, p.Text)
 	}
-	return fmt.Sprintf("%s: %s: line %d, byte %d, seq %d: %s", p.Kind, p.File, p.Line, p.Byte, p.Seq, p.Text)
+	return fmt.Sprintf("%s: line %d of %s (seq %d, byte %d): "+
+		"%s", p.Kind, p.Line, p.File, p.Seq, p.Byte, p.Text)
 }
 
 // inLine says a remark, after the line that it is of.
@@ -170,12 +171,12 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 		return exitFailed, verify.Failed(c.fsys, err), err
 	}
 	if c.text("key") != "" && c.text("against") == "" {
-		err := errors.New("-key is of the checkpoints that -against names: give both")
+		err := errors.New("-key checks the checkpoints of -against: give both")
 		return exitUsage, verify.Failed(c.fsys, err), err
 	}
 	var expected inspect.Expected
 	if c.isGiven("witness-key") && len(c.list("witness-key")) == 0 {
-		err = errors.New("-witness-key is empty: it would ask for nobody's signature")
+		err = errors.New("-witness-key is empty: name a witness or leave it out")
 		return exitUsage, verify.Failed(c.fsys, err), err
 	}
 	for _, vkey := range c.list("witness-key") {
@@ -188,7 +189,7 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	}
 	expected.Within = c.get("witnessed-within").(time.Duration)
 	if expected.Within < 0 || c.isGiven("witnessed-within") && expected.Witnesses == nil {
-		err = errors.New("-witnessed-within is how far the witnesses of -witness-key may be behind: at least 0")
+		err = errors.New("-witnessed-within needs -witness-key and a duration of at least 0")
 		return exitUsage, verify.Failed(c.fsys, err), err
 	}
 	// What is wrong with these is no verdict on the directory.
@@ -241,7 +242,7 @@ func readKept(file, keyFile string) (kept []inspect.Kept, err error) {
 		})
 	}
 	if kept == nil {
-		err = fmt.Errorf("%s holds no checkpoint", file)
+		err = fmt.Errorf("%s has no checkpoint", file)
 	}
 	return kept, err
 }

@@ -12,6 +12,6 @@ func TestAKeeperIsForAClockThatRuns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	keep := []string{"serve", "-data", dir, "-keep", "cat", "-test-clock", "now"}
 	for _, more := range [][]string{{"-frozen"}, {"-seed", "1"}, {"-test-control", "127.0.0.1:1"}} {
-		want(t, 2, "-keep is for a clock", append(keep, more...)...)
+		want(t, 2, "-keep needs a clock", append(keep, more...)...)
 	}
 }

@@ -139,7 +139,7 @@ func TestASilentKeeper(t *testing.T) {
 		status, _ = p.call("GET", "/readyz", "")
 	}
 	status, body, header := p.callFor("POST", "/v2/bookings", order)
-	if status != 503 || header.Get("Retry-After") == "" || !strings.Contains(body, "silent") {
+	if status != 503 || header.Get("Retry-After") == "" || !strings.Contains(body, "does not answer") {
 		t.Errorf("a change beside a silent keeper: %d %v %s", status, header, body)
 	}
 	waiting := regexp.MustCompile(`\nwaybill_keep_lines_waiting [1-9]`)

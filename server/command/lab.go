@@ -64,7 +64,8 @@ var conformVerb = verb{"conform", "", "play the interface's rules against any se
 		{"to", "", "the `slug` of the city of arrival"},
 		{"date", "", "a `day` with departures, as in 2026-11-25"},
 		{"stop", "", "the `id` of a stop; by default a stop of the first offer"},
-		{"write", false, "also make and cancel bookings, of 32 seats at most; by default only GET requests are sent"},
+		{"write", false, "also make and cancel bookings, of 32 seats at most; by default only GET " +
+			"requests are sent"},
 		{"id-token", "", "an ID `token` of a company user"},
 		{"email", "", "the `e-mail` address of a company user, with -password-file"},
 		{"password-file", "", "the `file` whose first line is the user's password"},
@@ -116,8 +117,7 @@ func (c *call) testBench(addr string) (*testBench, error) {
 	set.Watch = control != ""
 	switch {
 	case (set.Frozen || set.Watch || set.Vary || c.isGiven("seed") || c.isGiven("worlds")) && !set.TestClock:
-		return nil, errors.New("-frozen, -seed, -test-control, -vary and -worlds are of a test clock, " +
-			"which -test-clock starts")
+		return nil, errors.New("-frozen, -seed, -test-control, -vary and -worlds need -test-clock")
 	case set.Watch && !isLoopback(control):
 		return nil, fmt.Errorf("-test-control %q is not a loopback address as in 127.0.0.1:8081", control)
 	}
@@ -148,10 +148,10 @@ func (c *call) worlds(control string) (number int, err error) {
 		return 0, fmt.Errorf("-worlds must be from 1 to %d", maxWorlds)
 	}
 	if control == "" {
-		return 0, errors.New("-worlds are made at the ports after that of -test-control, which is not given")
+		return 0, errors.New("-worlds needs -test-control: worlds are made at the ports after it")
 	}
 	if at, err := net.ResolveTCPAddr("tcp", control); err == nil && at.Port+number > lastPort {
-		return 0, fmt.Errorf("-worlds %d: there are not so many ports after %d", number, at.Port)
+		return 0, fmt.Errorf("-worlds %d: there are not that many ports after %d", number, at.Port)
 	}
 	return number, nil
 }
@@ -170,7 +170,7 @@ func (c *call) testClock(set *bench.Settings) (err error) {
 		return fmt.Errorf("-test-clock %w, or now", err)
 	}
 	if year := set.StartAt.UTC().Year(); year < web.MinYear || year > web.MaxYear {
-		return fmt.Errorf("-test-clock %s is not of the years %d to %d", clock, web.MinYear, web.MaxYear)
+		return fmt.Errorf("-test-clock %s is not in the years %d to %d", clock, web.MinYear, web.MaxYear)
 	}
 	return nil
 }
@@ -182,9 +182,9 @@ func (c *call) demo(set *bench.Settings, addr string) error {
 	case kind == "":
 		return nil
 	case kind != "busy":
-		return fmt.Errorf("-demo %q must be busy, or left out", kind)
+		return fmt.Errorf("-demo %q must be busy or left out", kind)
 	case !isLoopback(addr):
-		return errors.New("-demo busy: there is a demo only where -addr is a loopback address")
+		return errors.New("-demo busy needs a loopback address in -addr")
 	}
 	set.Busy = true
 	if set.TestClock {
@@ -208,8 +208,7 @@ func (c *call) seed(set *bench.Settings, addr string) error {
 	// Whoever knows the number knows every key and every secret, and can sign what they like with them: only
 	// those who are on this machine anyway may reach such a server.
 	if !isLoopback(addr) {
-		return errors.New("-seed: every key can be told from the number, so that -addr must be a " +
-			"loopback address")
+		return errors.New("-seed: every key follows from the number, so -addr must be a loopback address")
 	}
 	set.Seed = seed.New(number)
 	return nil
@@ -272,16 +271,16 @@ func (t *testBench) fill(s *server.Server, key string) error {
 // warn says in the log what anybody can do whom the clock obeys.
 func (t *testBench) warn(log *slog.Logger, isLocal bool) {
 	if t.clock && !isLocal {
-		log.Warn("-test-clock on an address that other machines reach: anybody there can, without a key, " +
-			"move the clock forward or stop it (POST /test/clock); unpaid tickets then lapse, refunds shrink, " +
-			"sessions end, and it never moves back")
+		log.Warn("-test-clock on an address that other machines reach: without a key, anybody there can " +
+			"move or stop the clock (POST /test/clock). Unpaid tickets then lapse, refunds shrink, " +
+			"sessions end; the clock never moves back")
 	}
 }
 
 // clean removes what a killed server has left of worlds.
 func (t *testBench) clean(cfg server.Config) {
 	if err := worlds.Clean(cfg.Dir); err != nil {
-		cfg.Log.Warn("what a killed server has left of worlds could not be removed", "err", err)
+		cfg.Log.Warn("worlds that a killed server left behind could not be removed", "err", err)
 	}
 }
 
@@ -300,7 +299,7 @@ func (t *testBench) serve(f *front.Front) error {
 func (t *testBench) close(log *slog.Logger) {
 	if t.worlds != nil {
 		if err := t.worlds.Close(); err != nil {
-			log.Warn("not all worlds could be removed; the next start does it", "err", err)
+			log.Warn("not all worlds could be removed; the next start removes them", "err", err)
 		}
 	}
 	for _, ln := range t.ports {

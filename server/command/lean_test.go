@@ -102,7 +102,7 @@ func TestADirectoryWithATestClockIsOnlyRead(t *testing.T) {
 			{"forget", "-data", dir, "-email", "a@example.com", "-reason", "x"},
 			{"manifest", "-data", dir, "kl-0700", "2026-11-28"},
 		} {
-			want(t, 78, "clock.set: the clock was set.*this binary cannot move a clock", args...)
+			want(t, 78, "a clock.set line, .*this lean binary can only read it", args...)
 		}
 		if files(t, dir) != before {
 			t.Error("the directory was changed")
@@ -124,7 +124,7 @@ func TestAStandbyTakesNoTestClock(t *testing.T) {
 			Stderr: &complaint,
 			Env:    func(string) (string, bool) { return "", false },
 		})
-		if code != 78 || !strings.Contains(complaint.String(), "this binary cannot move a clock") {
+		if code != 78 || !strings.Contains(complaint.String(), "this lean binary can only read it") {
 			t.Errorf("exit %d, %s%s", code, &out, &complaint)
 		}
 	}

@@ -92,7 +92,7 @@ func TestOneLineNamesTheNearest(t *testing.T) {
 		{"import", `import: takes FEED after its flags, not 0 operands; "waybill help import" says more`},
 		{"ticket move a", `ticket move: takes TICKET and BOOKING|new after its flags, not 1 operand; "waybill help ticket move" says more`},
 		{"log x", `log: takes no operands, not "x"; "waybill help log" says more`},
-		{"log -f -at 2026-11-20T08:00:00Z", `-f follows what is still to come, -at ends in the past: one of them`},
+		{"log -f -at 2026-11-20T08:00:00Z", `-f follows lines to come, -at ends in the past: give only one of them`},
 	} {
 		code, stdout, stderr := run(t, nil, strings.Fields(c.line)...)
 		if code != 2 || stdout != "" || stderr != "waybill: "+c.says+"\n" {
@@ -205,7 +205,7 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 	}
 	want(t, 1, "damaged: .*waybill repair -data "+dir+" -cut-at \\d+ -reason TEXT OUT", "verify", "-data",
 		dir)
-	want(t, 1, `^damaged: .*\nthe journal is waybill/\S+, its key waybill/\S+\ndamaged: `+firstFile+`: line \d+, byte`,
+	want(t, 1, `^damaged: .*\nthe journal is waybill/\S+, and its key is waybill/\S+\ndamaged: line \d+ of `+firstFile+` .seq`,
 		"verify", "-data", dir)
 	v := verdictOf(t, want(t, 1, "damaged", "verify", "-data", dir, "-json"))
 	if p := v.Problems; v.Verdict != "damaged" || len(p) != 1 || p[0].Kind != "damaged" ||
@@ -247,9 +247,9 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	nothing := written(t, "no note")
 	none := filepath.Join(dir, "nowhere")
 	for what, args := range map[string][]string{
-		"a file that holds no checkpoint": {"-data", dir, "-against", nothing},
-		"a file that is not there":        {"-data", dir, "-against", none},
-		"a directory that is not there":   {"-data", none},
+		"a file that has no checkpoint": {"-data", dir, "-against", nothing},
+		"a file that is not there":      {"-data", dir, "-against", none},
+		"a directory that is not there": {"-data", none},
 	} {
 		v := verdictOf(t, want(t, 1, "", append([]string{"verify", "-json"}, args...)...))
 		named := what != "a directory that is not there"
@@ -347,7 +347,7 @@ func TestLogOfUnknown(t *testing.T) {
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	const id = "t3ruoNuTuU_mzrLf_b6oxw"
 	for _, flag := range []string{"-booking", "-ticket"} {
-		want(t, 1, "^waybill: no line of the journal tells of "+id+"\n$", "log", "-data", dir, flag, id)
+		want(t, 1, "^waybill: no line of the journal names "+id+"\n$", "log", "-data", dir, flag, id)
 	}
 	want(t, 1, "no line", "log", "-data", dir, "-booking", id, "-at", "2026-11-20T08:00:00Z")
 }
@@ -414,7 +414,7 @@ func TestReadingStops(t *testing.T) {
 func TestKeyWithoutCheckpoints(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
-	want(t, 2, "-key is of the checkpoints that -against names", "verify", "-data", dir, "-key",
+	want(t, 2, "-key checks the checkpoints of -against", "verify", "-data", dir, "-key",
 		filepath.Join(dir, "checkpoint.pub"))
 }
 
@@ -432,6 +432,7 @@ func TestBackupNamesThePlace(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	place := fmt.Sprintf("%s: line 2, byte %d, seq 2: is not in the form of a journal line", firstFile, first)
+	place := fmt.Sprintf("line 2 of %s (seq 2, byte %d): is not in the form of a journal "+
+		"line", firstFile, first)
 	want(t, 1, regexp.QuoteMeta(place), "backup", "-data", dir, filepath.Join(t.TempDir(), "out"))
 }

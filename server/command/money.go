@@ -29,7 +29,8 @@ func (c *call) statement() (int, error) {
 	case err != nil:
 		return exitUsage, err
 	case of.Partner != "" && of.Company != "":
-		return exitUsage, errors.New("-partner and -company are both given: a statement is of one of them, or of all")
+		return exitUsage, errors.New("-partner and -company are both given: a statement is for one of " +
+			"them, or for all")
 	case !slices.Contains(statement.Formats, format):
 		return exitUsage, fmt.Errorf("-format %q must be one of %s", format,
 			strings.Join(statement.Formats, ", "))
@@ -46,7 +47,7 @@ func (c *call) statement() (int, error) {
 func (c *call) audit() (int, error) {
 	if c.get("script").(bool) {
 		if c.NArg() > 0 || c.isGiven("from") || c.isGiven("to") {
-			return exitUsage, errors.New("audit: -script prints a program, and takes no days and no file")
+			return exitUsage, errors.New("audit: -script prints a program; it takes no days and no file")
 		}
 		_, err := c.Stdout.Write(docs.Auditor())
 		return exitFailed, err

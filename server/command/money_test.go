@@ -19,8 +19,8 @@ func TestStatementSaysWhatIsWrong(t *testing.T) {
 		says string
 		args []string
 	}{
-		{2, `^waybill: -from must be given, a day as in 2026-11-20\n$`, nil},
-		{2, `^waybill: -to must be given, a day as in 2026-11-20\n$`, []string{"-from", "2026-11-20"}},
+		{2, `^waybill: -from must be given as a day, as in 2026-11-20\n$`, nil},
+		{2, `^waybill: -to must be given as a day, as in 2026-11-20\n$`, []string{"-from", "2026-11-20"}},
 		{2, `^waybill: -to "20.11.2026" is not a day as in 2026-11-20\n$`,
 			[]string{"-from", "2026-11-20", "-to", "20.11.2026"}},
 		{2, `^waybill: -from 2026-11-21 is after -to 2026-11-20\n$`,
@@ -29,7 +29,7 @@ func TestStatementSaysWhatIsWrong(t *testing.T) {
 		want(t, c.code, c.says, append([]string{"statement", "-data", dir}, c.args...)...)
 	}
 	for says, more := range map[string][]string{
-		`^waybill: -zone "Kyiv" is no time zone as in Europe/Kyiv\n$`:                       {"-zone", "Kyiv"},
+		`^waybill: -zone "Kyiv" is not a time zone as in Europe/Kyiv\n$`:                    {"-zone", "Kyiv"},
 		`^waybill: -partner and -company are both given: .*\n$`:                             {"-partner", "anna", "-company", "zorevia-lines"},
 		`^waybill: -format "pdf" must be one of csv, text\n$`:                               {"-format", "pdf"},
 		`^waybill: there is no partner "boris"\n$`:                                          {"-partner", "boris"},
@@ -58,9 +58,9 @@ func TestAudit(t *testing.T) {
 	today := time.Now().UTC().Format(time.DateOnly)
 	audit := []string{"audit", "-data", dir, "-from", today, "-to", today}
 	want(t, 2, "takes OUT.zip after its flags", audit...)
-	want(t, 2, "-script prints a program, and takes no days", "audit", "-script", "-from", today)
+	want(t, 2, "-script prints a program; it takes no days", "audit", "-script", "-from", today)
 	want(t, 0, `^#!/usr/bin/env python3\n"""`, "audit", "-script")
-	want(t, 2, `^waybill: -from must be given, .*\n$`, "audit", "-data", dir, out)
+	want(t, 2, `^waybill: -from must be given .*\n$`, "audit", "-data", dir, out)
 	want(t, 2, `^waybill: -from 2026-11-21 is after -to 2026-11-20\n$`, "audit", "-data", dir, "-from",
 		"2026-11-21", "-to", "2026-11-20", out)
 	want(t, 0, `out\.zip has \d+ lines of the period, of \d+ lines\n$`, append(audit, out)...)

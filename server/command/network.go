@@ -37,11 +37,11 @@ func (c *call) network(cfg *server.Config) error {
 		same := text == fmt.Sprintf("%d/s", r.PerSecond) ||
 			text == fmt.Sprintf("%d/s:%d", r.PerSecond, r.Burst)
 		if !same || min(r.PerSecond, r.Burst) < 1 || max(r.PerSecond, r.Burst) > most {
-			return fmt.Errorf("-rate %q is not as in 50/s or 50/s:200", text)
+			return fmt.Errorf("-rate %q must have the form 50/s or 50/s:200", text)
 		}
 	}
 	if (c.text("tls-cert") == "") != (c.text("tls-key") == "") {
-		return errors.New("-tls-cert and -tls-key go together")
+		return errors.New("give -tls-cert and -tls-key together")
 	}
 	return nil
 }

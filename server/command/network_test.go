@@ -127,8 +127,8 @@ func TestNetworkFlags(t *testing.T) {
 		code       int
 		want, args string
 	}{
-		{2, "-tls-cert and -tls-key go together", "-tls-cert x"},
-		{2, "-tls-cert and -tls-key go together", "-tls-key x"},
+		{2, "give -tls-cert and -tls-key together", "-tls-cert x"},
+		{2, "give -tls-cert and -tls-key together", "-tls-key x"},
 		{78, "-tls-cert, -tls-key: open x", "-tls-cert x -tls-key y"},
 		{2, "-trusted-proxy", "-trusted-proxy 10.0.0.1"},
 		{2, "-trusted-proxy", "-trusted-proxy 10.0.0.0/8,proxy"},

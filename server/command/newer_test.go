@@ -32,7 +32,7 @@ func TestALineOfANewerVersion(t *testing.T) {
 	if err := os.WriteFile(name, []byte(strings.Join(lines, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	newer := `journal/000000000001.jsonl: line 3: store: written by a newer version: timetable.imported: .*"source"`
+	newer := `line 3 of journal/000000000001.jsonl: written by a newer version: timetable.imported: .*"source"`
 	want(t, 78, newer, "serve", "-data", dir, "-addr", "127.0.0.1:0")
 	want(t, 78, newer, "partner", "add", "-data", dir, "anna")
 	want(t, 1, newer, "verify", "-data", dir)
@@ -52,7 +52,7 @@ func TestALineOfANewerVersion(t *testing.T) {
 	})
 	said := errs.String()
 	if code != 78 || out.String() != "0 -\n2\n" ||
-		!strings.Contains(said, "line 3: store: written by a newer version") {
+		!strings.Contains(said, "line 3: written by a newer version") {
 		t.Errorf("receive ends with %d, %q, %q", code, &out, said)
 	}
 }

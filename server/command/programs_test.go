@@ -80,7 +80,7 @@ func TestWhatActsAndReadsPrintsJSON(t *testing.T) {
 
 	text = want(t, 0, "", "manifest", "-data", dir, "-json", "kl-0530", "2026-11-25")
 	areDocumented(t, "manifest", text)
-	want(t, 2, "-json is a format of its own",
+	want(t, 2, "-json is a format too",
 		"manifest", "-data", dir, "-json", "-format", "csv", "kl-0530", "2026-11-25")
 
 	text = want(t, 0, "", "checkpoint", "-data", dir, "-json")

@@ -85,7 +85,7 @@ func TestVerifyAgainst(t *testing.T) {
 		want(t, 0, "wb_", "partner", "add", "-data", anew, "y")
 	}
 	// Without any checkpoint nobody vouches for the lines that are left, with the kept one somebody does.
-	want(t, 1, `(?m)^waybill: not signed: 3 lines`, "verify", "-data", cut)
+	want(t, 1, `(?m)^waybill: not signed: the hashes of 3 lines`, "verify", "-data", cut)
 	for _, sound := range []string{anew, dir} {
 		want(t, 0,
 			`(?s)^sound: .*the books at .*: 0 bookings, 0 tickets; 0 runs with 0 seats, 0 sold, 0 held, 0 free\n$`, "verify", "-data", sound)
@@ -100,17 +100,17 @@ func TestVerifyAgainst(t *testing.T) {
 		{0, `extends 2 checkpoints in `, dir, "\n\n" + first + "\n\n\n" + second + "\n\n", ""},
 		{0, `extends 1 checkpoint in `, cut, first, ""},
 		{1,
-			`two histories: this journal and the note are both signed by waybill/.*000001.jsonl: line 4, byte \d+, seq 4: lines from seq 4 on are missing; a checkpoint in the file given proves that seq 5`, cut, first + "\n" + second, ""},
+			`two histories: this journal and the note are both signed by waybill/.*line 4 of .*000001.jsonl .seq 4, byte \d+.: lines from seq 4 on are missing; a checkpoint in the file given proves that seq 5`, cut, first + "\n" + second, ""},
 		{1,
-			`two histories: .*000001.jsonl: line 3, byte \d+, seq 3: is not the line that the checkpoint in the file given was made of`, anew, first, ""},
-		{1, `seq 5: is not the line that the checkpoint .*no older one of these fits`, anew, second, ""},
+			`two histories: .*line 3 of .*000001.jsonl .seq 3, byte \d+.: is not the line that the checkpoint in the file given signed`, anew, first, ""},
+		{1, `seq 5, byte .*: is not the line that the checkpoint .*none of the older checkpoints fits`, anew, second, ""},
 		{1, `is signed with another key`, dir, first, content(t, other, "checkpoint.pub")},
 		{1, `(?m)^waybill: another journal: .*is signed with another key`, dir, content(t, other, "checkpoint"), ""},
 		{1, `(?m)^waybill: another journal: .*is of another journal`, dir, content(t, other, "checkpoint"), content(t, other, "checkpoint.pub")},
 		{1, `is not a checkpoint`, dir, "hello\n", ""},
 		{1, `is not a checkpoint`, dir, first + "hello\n", ""},
-		{1, `has a signature that is not of these lines`, dir, strings.Replace(first, "\n3\n", "\n4\n", 1), ""},
-		{1, `holds no checkpoint`, dir, "\n", ""},
+		{1, `has a signature that is not over these lines`, dir, strings.Replace(first, "\n3\n", "\n4\n", 1), ""},
+		{1, `has no checkpoint`, dir, "\n", ""},
 		{1, `the key is not an Ed25519 public key`, dir, first, "hello\n"},
 	} {
 		args := []string{"verify", "-data", c.dir, "-against", written(t, c.note)}
@@ -136,8 +136,8 @@ func TestBackup(t *testing.T) {
 	s := serve(t, "-data", dir)
 	for _, name := range []string{"running", "stopped"} {
 		out := filepath.Join(to, name)
-		want(t, 0, `/`+name+` is sound and has all up to line \d+, of 20`, "backup", "-data", dir, out)
-		want(t, 1, "the directory to write is not empty", "backup", "-data", dir, out)
+		want(t, 0, `/`+name+` is sound and has all lines up to \d+, of 20`, "backup", "-data", dir, out)
+		want(t, 1, "the directory to be written is not empty", "backup", "-data", dir, out)
 		want(t, 0, `^sound: `, "verify", "-data", out)
 		if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o700 {
 			t.Error(info, err)
@@ -157,7 +157,7 @@ func TestBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, 1, "line 3, byte", "backup", "-data", dir, filepath.Join(to, "damaged"))
+	want(t, 1, "line 3 of", "backup", "-data", dir, filepath.Join(to, "damaged"))
 }
 
 // Decision copies.checked: a repair writes what is before a damaged line elsewhere, says so in the journal,
@@ -175,8 +175,8 @@ func TestRepair(t *testing.T) {
 	if err := os.WriteFile(journal, []byte(strings.Join(lines, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want(t, 1, "damaged: .*line 3, byte", "verify", "-data", dir)
-	want(t, 65, "line 3, byte", "serve", "-data", dir, "-addr", "127.0.0.1:0")
+	want(t, 1, "damaged: .*line 3 of", "verify", "-data", dir)
+	want(t, 65, "line 3 of", "serve", "-data", dir, "-addr", "127.0.0.1:0")
 	for says, args := range map[string][]string{
 		"-cut-at must be a seq from 2 on": {"-reason", "x", "out"},
 		"-cut-at must be a seq":           {"-cut-at", "1", "-reason", "x", "out"},
@@ -186,9 +186,10 @@ func TestRepair(t *testing.T) {
 	} {
 		want(t, 2, says, append([]string{"repair", "-data", dir}, args...)...)
 	}
-	want(t, 1, "what is to be kept is not good: .*line 3", "repair", "-data", dir, "-cut-at", "4", "-reason",
+	want(t, 1, "the lines to be kept are not good: .*line "+
+		"3", "repair", "-data", dir, "-cut-at", "4", "-reason",
 		"x", filepath.Join(to, "b"))
-	want(t, 1, "lies in the data directory", "repair", "-data", dir, "-cut-at", "3", "-reason", "x",
+	want(t, 1, "is inside the data directory", "repair", "-data", dir, "-cut-at", "3", "-reason", "x",
 		filepath.Join(dir, "journal", "b"))
 	out := filepath.Join(to, "good")
 	want(t, 0, `good is sound and has the lines before 3; line 3 says what was cut\n$`, "repair", "-data", dir,
@@ -202,7 +203,7 @@ func TestRepair(t *testing.T) {
 	again.stop()
 	want(t, 0, `^sound: \d+ lines`, "verify", "-data", out)
 	want(t, 1,
-		`two histories: .*is of line \d+ of \S+, which this directory has left after line 3, to be waybill/\S+; a repair cut`,
+		`two histories: .*covers line \d+ of \S+, which this directory left after line 3 to become waybill/\S+; a repair cut`,
 		"verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
 	if content(t, journal) != strings.Join(lines, "") {
 		t.Error("the repair changed the damaged journal")
@@ -215,16 +216,18 @@ func TestVerifyNamesAFileThatIsMissing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	for name, says := range map[string]string{
-		"FORMAT":          "is missing, but there is a journal.*is not whole; a backup can be served in its place",
-		"checkpoint.pub":  "is missing, but there are checkpoints.*; with checkpoint.key the next start makes it again; a backup",
-		"checkpoints.log": "is missing, but there is a checkpoint.*; the next start begins the file anew; a backup",
+		"FORMAT": "is missing, but there is a journal.*is incomplete; serve a backup instead",
+		"checkpoint.pub": "is missing, but there are checkpoints.*; with checkpoint.key the next start " +
+			"makes it again; serve a backup",
+		"checkpoints.log": "is missing, but there is a checkpoint.*; the next start begins a new " +
+			"file; serve a backup",
 	} {
 		left := cloned(t, dir)
 		if err := os.Remove(filepath.Join(left, name)); err != nil {
 			t.Fatal(err)
 		}
 		_, stdout, stderr := run(t, nil, "verify", "-data", left)
-		named := matches(`^waybill: damaged: store: `+name+`: `+says, stderr)
+		named := matches(`^waybill: damaged: `+name+`: `+says, stderr)
 		if !named || strings.Contains(stderr, "open ") {
 			t.Errorf("%s: %s%s", name, stdout, stderr)
 		}

@@ -23,7 +23,7 @@ func (c *call) ready() (int, error) {
 	}
 	wait := c.get("wait").(time.Duration)
 	if wait < 0 {
-		return exitUsage, errors.New("-wait is a duration that is not negative, as in 30s")
+		return exitUsage, errors.New("-wait must be a duration of at least 0, as in 30s")
 	}
 	if wait == 0 {
 		return exitFailed, front.Ready(addr, readyWithin)

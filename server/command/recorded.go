@@ -13,7 +13,7 @@ import (
 // contradicts the interface is exit 1, as is a recording that cannot be read.
 func (c *call) recorded() (int, error) {
 	if c.text("base-url") != "" {
-		return exitUsage, errors.New("-recorded asks nobody, and -base-url names a server")
+		return exitUsage, errors.New("-recorded sends no request: leave out -base-url")
 	}
 	recording, err := recorded.Read(c.text("recorded"))
 	if err != nil {

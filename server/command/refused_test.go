@@ -139,7 +139,7 @@ func TestAnotherUsersDirectoryIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const both = `(?m)^waybill: .*journal belongs to the user 54321, and this process is of the user root \(0\)`
+	const both = `(?m)^waybill: .*journal belongs to the user 54321, but this process runs as root \(0\)`
 	before := tree(t, dir)
 	want(t, 78, both, "serve", "-data", dir, "-addr", "127.0.0.1:0")
 	for _, verb := range [][]string{

@@ -104,8 +104,8 @@ func (c *call) serve() (code int, err error) {
 func (c *call) keeper(cfg *server.Config, tests *testBench) error {
 	cfg.Keep = c.text("keep")
 	if cfg.Keep != "" && (tests.controlled() || ledger.HasSeed(durable.Dir(c.dir))) {
-		return errors.New("-keep is for a clock that runs by itself: it does not go with -frozen, -seed, " +
-			"a directory that has a seed, or -test-control")
+		return errors.New("-keep needs a clock that runs by itself: leave out -frozen, -seed and " +
+			"-test-control, and use a directory without a seed")
 	}
 	return nil
 }
@@ -132,8 +132,7 @@ func (c *call) peers(cfg *server.Config) error {
 	}
 	mail := cfg.Mail
 	if mail.Addr == "" && (mail.User != "" || mail.TLS != "" || c.text("smtp-password-file") != "") {
-		return errors.New("-smtp-user, -smtp-password-file and -smtp-tls are of a mail " +
-			"server, which -smtp names")
+		return errors.New("-smtp-user, -smtp-password-file and -smtp-tls need -smtp")
 	}
 	mail.Addr = cmp.Or(mail.Addr, "localhost:25") // what e-mails that become files come from is checked too
 	if _, err := outbound.NewMailer(mail); err != nil {
@@ -195,7 +194,7 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 	}
 	if err := f.Open(); err != nil {
 		if errors.As(err, new(*journal.Damage)) {
-			err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
+			err = fmt.Errorf("%w; waybill verify -data %s says what to do", err, cfg.Dir)
 		}
 		if errors.As(err, new(*durable.OtherOwner)) {
 			return exitConfig, err
@@ -226,7 +225,7 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 func warn(cfg server.Config) {
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; " +
-			"who can read the data directory can make them")
+			"anybody who can read the data directory can mint them")
 	}
 }
 
@@ -241,7 +240,7 @@ func (p *Process) untilStopped(f *front.Front) (int, error) {
 		return exitFailed, errors.Join(err, s.Close())
 	case <-p.Stop:
 	}
-	s.Log.Info("stopping: requests under way are finished")
+	s.Log.Info("stopping: requests under way are being finished")
 	err := f.Stop()
 	if err == nil {
 		s.Log.Info("stopped")
@@ -302,9 +301,13 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 const demoCommands = `WAYBILL=%s
 KEY=%s
 PASSWORD=%s
-curl -sS -H "Content-Type: application/json" -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"
-OFFER=$(curl -sS -H "x-api-key: $KEY" "$WAYBILL/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=%s" | sed 's/.*"offers":\[{"id":"\([^"]*\)".*/\1/')
-BOOKING=$(curl -sS -H "x-api-key: $KEY" -H "Content-Type: application/json" -d '{"offerId":"'$OFFER'","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}]}' "$WAYBILL/v2/bookings" | sed 's/.*"booking":{"id":"\([^"]*\)".*/\1/')
-TICKET=$(curl -sS -X POST -H "x-api-key: $KEY" "$WAYBILL/v2/bookings/$BOOKING/pay" | sed 's/.*"tickets":\[{"id":"\([^"]*\)".*/\1/')
+curl -sS -H "Content-Type: " +
+	"application/json" -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"
+OFFER=$(curl -sS -H "x-api-key: " +
+	"$KEY" "$WAYBILL/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=%s" | sed 's/.*"offers":\[{"id":"\([^"]*\)".*/\1/')
+BOOKING=$(curl -sS -H "x-api-key: $KEY" -H "Content-Type: " +
+	"application/json" -d '{"offerId":"'$OFFER'","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}]}' "$WAYBILL/v2/bookings" | sed 's/.*"booking":{"id":"\([^"]*\)".*/\1/')
+TICKET=$(curl -sS -X POST -H "x-api-key: " +
+	"$KEY" "$WAYBILL/v2/bookings/$BOOKING/pay" | sed 's/.*"tickets":\[{"id":"\([^"]*\)".*/\1/')
 curl -sS -H "x-api-key: $KEY" "$WAYBILL/v2/tickets/$TICKET"
 `

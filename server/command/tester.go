@@ -38,7 +38,7 @@ func (c *call) conform() (int, error) {
 	}
 	// Without a stage all are played.
 	if opt.Stage != 0 && !conform.HasStage(opt.Stage) {
-		return exitUsage, errors.New("-stage is a number from 1 to 10")
+		return exitUsage, errors.New("-stage must be from 1 to 10")
 	}
 	if c.get("list").(bool) {
 		return exitFailed, conform.List(opt.Stage, c.Stdout)
@@ -113,7 +113,7 @@ func (c *call) whereToPlay(opt *conform.Options) (err error) {
 			return fmt.Errorf("-control: %w", err)
 		}
 		if !opt.Write {
-			return errors.New("-control makes a world to write in, and goes with -write")
+			return errors.New("-control makes a world to write in; give it only with -write")
 		}
 	}
 	if like := c.text("like"); like != "" {
@@ -133,17 +133,17 @@ func (c *call) whereToPlay(opt *conform.Options) (err error) {
 // pairsForConform checks flags that go together.
 func (c *call) pairsForConform(opt *conform.Options) error {
 	if opt.Key2 != "" && opt.Key2 == opt.Key {
-		return errors.New("-key and -key2 are of two partners")
+		return errors.New("-key and -key2 must be keys of two partners")
 	}
 	if (opt.LikeURL == "") != (opt.LikeKey == "") {
-		return errors.New("-like and -like-key go together")
+		return errors.New("give -like and -like-key together")
 	}
 	if (opt.Email == "") != (c.text("password-file") == "") {
-		return errors.New("-email and -password-file go together")
+		return errors.New("give -email and -password-file together")
 	}
 	none := opt.From == "" && opt.To == "" && opt.Date == ""
 	if !none && (opt.From == "" || opt.To == "" || opt.Date == "") {
-		return errors.New("-from, -to and -date go together")
+		return errors.New("give -from, -to and -date together")
 	}
 	if _, err := time.Parse(time.DateOnly, opt.Date); !none && err != nil {
 		return fmt.Errorf("-date %q is not a day as in 2026-11-25", opt.Date)

@@ -37,13 +37,13 @@ func TestTesterFlagsThatCannotBe(t *testing.T) {
 		"serve -test-clock now -worlds 2":                                  "-test-control",
 		"serve -test-clock now -test-control 127.0.0.1:0 -worlds 0":        "from 1 to 99",
 		"serve -test-clock now -test-control 127.0.0.1:0 -worlds 100":      "from 1 to 99",
-		"serve -test-clock now -test-control 127.0.0.1:65530 -worlds 6":    "not so many ports after 65530",
+		"serve -test-clock now -test-control 127.0.0.1:65530 -worlds 6":    "not that many ports after 65530",
 		"ready -addr ftp://127.0.0.1":                                      "URL",
 		"ready -addr nonsense":                                             "URL",
 		"ready -addr 127.0.0.1:":                                           "URL",
 		"ready -addr 127.0.0.1:99999":                                      "URL",
 		"ready -addr http://127.0.0.1:0":                                   "URL",
-		"ready -wait -1s":                                                  "not negative",
+		"ready -wait -1s":                                                  "at least 0",
 		"conform":                                                          "-base-url",
 		"conform -base-url nonsense://x":                                   "URL",
 		"conform -base-url http://127.0.0.1:1 -stage 11":                   "-stage",
@@ -51,11 +51,11 @@ func TestTesterFlagsThatCannotBe(t *testing.T) {
 		"conform -base-url http://127.0.0.1:1 -like nonsense://x":          "-like",
 		"conform -base-url http://127.0.0.1:1 -email a@example.com":        "-password-file",
 		"conform -base-url http://127.0.0.1:1 -stage -1":                   "-stage",
-		"conform -base-url http://127.0.0.1:1 -from kyiv":                  "go together",
+		"conform -base-url http://127.0.0.1:1 -from kyiv":                  "together",
 		"conform -base-url http://127.0.0.1:1 -from a -to b -date soon":    "-date",
 		"conform -base-url http://127.0.0.1:1 -key a -key2 a":              "two partners",
 		"conform -base-url http://127.0.0.1:1 -control http://127.0.0.1:1": "-write",
-		"conform -base-url http://127.0.0.1:1 -recorded x":                 "-recorded asks nobody",
+		"conform -base-url http://127.0.0.1:1 -recorded x":                 "-recorded sends no request",
 	} {
 		dir := t.TempDir()
 		t.Chdir(dir)
@@ -182,7 +182,7 @@ func TestAClockThatOthersCanMoveIsAWarning(t *testing.T) {
 		var log bytes.Buffer
 		tests := testBench{clock: c.testClock}
 		tests.warn(slog.New(slog.NewTextHandler(&log, nil)), c.isLocal)
-		said := matches(`level=WARN .*anybody there can, without a key, move the clock forward`, log.String())
+		said := matches(`level=WARN .*without a key, anybody there can move or stop the clock`, log.String())
 		if said != c.warned {
 			t.Errorf("%+v: %s", c, &log)
 		}

@@ -56,7 +56,7 @@ func (c *call) checkpoint() (int, error) {
 	asJSON := c.get("json").(bool)
 	if c.get("key").(bool) {
 		if asJSON {
-			return exitUsage, errors.New("-json has the key in it: leave out -key")
+			return exitUsage, errors.New("-json includes the key: leave out -key")
 		}
 		key, err := newestKey(c.fsys)
 		if err == nil {
@@ -66,7 +66,7 @@ func (c *call) checkpoint() (int, error) {
 	}
 	signed, err := checkpoint.Newest(c.fsys)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
+		err = errors.New("there is no checkpoint yet; a server makes one when it starts")
 	}
 	if err == nil && asJSON {
 		return exitFailed, c.checkpointAsJSON(signed)
@@ -124,7 +124,7 @@ func (c *call) write(do func(out durable.Dir) (said string, err error)) (int, er
 	out := c.Arg(0)
 	from, _ := filepath.Abs(c.dir)
 	if to, _ := filepath.Abs(out); strings.HasPrefix(to+"/", from+"/") {
-		return exitFailed, fmt.Errorf("%s lies in the data directory", out)
+		return exitFailed, fmt.Errorf("%s is inside the data directory", out)
 	}
 	said, err := do(durable.Dir(out))
 	if err == nil {
@@ -141,7 +141,7 @@ func (c *call) export() (int, error) {
 	code, err := c.write(func(out durable.Dir) (string, error) {
 		head, err := export.Write(c.fsys, front.StepBackBeside(c.dir, c.StepBack), out)
 		schema := filepath.Join(string(out), "schema.sql")
-		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s",
+		return fmt.Sprintf("has all lines up to %d, of %s; %s says how to load it",
 			head.Seq, head.Time.Format(time.RFC3339), schema), err
 	})
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *call) backup() (int, error) {
 		if c.warnOfBooks(&rep) {
 			said = "is a true copy"
 		}
-		return fmt.Sprintf("%s and has all up to line %d, of %s", said, rep.Head.Seq,
+		return fmt.Sprintf("%s and has all lines up to %d, of %s", said, rep.Head.Seq,
 			rep.Head.Time.Format(time.RFC3339)), err
 	})
 }
@@ -170,7 +170,7 @@ func (c *call) backup() (int, error) {
 // warnOfBooks says what breaks a rule in a copy whose bytes are good, and reports whether something does.
 func (c *call) warnOfBooks(rep *verify.Report) bool {
 	if rep.Wrong != nil {
-		fmt.Fprintf(c.Stderr, "waybill: books: %v; it is so in what was copied, too\n", rep.Wrong)
+		fmt.Fprintf(c.Stderr, "waybill: books: %v; the copied directory has the same problem\n", rep.Wrong)
 	}
 	return rep.Wrong != nil
 }
@@ -205,13 +205,14 @@ func (c *call) repair() (int, error) {
 		if c.warnOfBooks(&rep) {
 			good = "is good"
 		}
-		said := fmt.Sprintf("%s and has the lines before %d; line %d says what was cut", good, cutAt, rep.Head.Seq)
+		said := fmt.Sprintf("%s and has the lines before %d; line %d says what was "+
+			"cut", good, cutAt, rep.Head.Seq)
 		if loss.Lines > 0 {
-			said += fmt.Sprintf(", among them %s that were not damaged", words.Counted(loss.Lines, "line"))
+			said += fmt.Sprintf(", including %s that were not damaged", words.Counted(loss.Lines, "line"))
 		}
 		if n := len(loss.Missing); n > 0 {
-			said += fmt.Sprintf("; personal parts that are missing, and no line that can be read says that they "+
-				"were erased: %d, which line %d names", n, rep.Head.Seq)
+			said += fmt.Sprintf("; missing personal parts that no readable line says were erased: %d, "+
+				"which line %d names", n, rep.Head.Seq)
 		}
 		return said, err
 	})
@@ -245,7 +246,7 @@ func verbOf(op string, operands ...string) func(*call) (int, error) {
 	}
 }
 
-const passwordPrompt = "Password of a new user (not shown; who has an account keeps the one there is): "
+const passwordPrompt = "Password of a new user (not shown; a user with an account keeps the present one): "
 
 // complete adds to a form what operands and flags do not say: the feed's whole path, for a server that runs
 // elsewhere, and the password.

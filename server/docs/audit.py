@@ -1590,9 +1590,9 @@ def command_line(words):
 def tell(folder, result):
     print("%s: %s\n  %s, %s lines" % (folder, result["verdict"], result["origin"], result["lines"]))
     for item in result["problems"]:
-        place = ", ".join("%s %s" % (name, item[name]) for name in ("seq", "file", "line", "byte")
-                if item[name])
-        print("  %s: %s%s" % (item["kind"], item["text"], " (%s)" % place if place else ""))
+        place = "line %(line)s of %(file)s (seq %(seq)s, byte %(byte)s): " % item if item["line"] else \
+            item["file"] and "%(file)s: " % item or item["seq"] and "line %(seq)s: " % item or ""
+        print("  %s: %s%s" % (item["kind"], place, item["text"]))
     for item in result["remarks"]:
         print("  remark, %s: %s" % (item["kind"], item["text"]))
     if any("this line changes nothing" in item["text"] for item in result["problems"]):

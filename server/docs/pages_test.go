@@ -160,7 +160,7 @@ func checkShown(t *testing.T, text, out string) {
 		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN",
 		"name and password are as they were",
 		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ",
-		"rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line",
+		"rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all lines up to",
 		"the books at ", "extends 1 checkpoint", "/backup is sound", "line 4 says what was cut",
 		"dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
 	} {

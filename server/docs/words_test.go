@@ -18,6 +18,8 @@ import (
 
 var updateWords = flag.Bool("update", false, "write testdata/words.txt anew")
 
+const anew = "go test ./server/docs -run TestWords -update writes it"
+
 // wordsFile lists every text that the programs print, by folder. It is made from the source: see printed.
 const wordsFile = "testdata/words.txt"
 
@@ -28,8 +30,8 @@ var unprinted = []string{
 	"server/docs/reference.html", "server/docs/migration.html", // pages
 }
 
-// TestWords: every text that the programs print stands in one file, so that all can be read at one sitting and
-// a change is a line of a diff. go test ./server/docs -run TestWords -update writes it.
+// TestWords: every text that the programs print stands in one file, so that all can be read at one sitting
+// and a change is a line of a diff. go test ./server/docs -run TestWords -update writes it.
 func TestWords(t *testing.T) {
 	t.Chdir(root)
 	made := wordsPage(printed(t))
@@ -48,15 +50,15 @@ func TestWords(t *testing.T) {
 		}
 	}
 	if made != content(t, wordsFile) {
-		t.Errorf("%s is not as the source has it; go test ./server/docs -run TestWords -update writes it", wordsFile)
+		t.Errorf("%s is not as the source has it; %s", wordsFile, anew)
 	}
 }
 
 // wordsPage returns the texts of each folder, in order, one a line.
 func wordsPage(texts map[string]map[string]bool) string {
 	var page strings.Builder
-	page.WriteString("Every text that the programs print, by folder, made from the source; {} stands for a value.\n" +
-		"go test ./server/docs -run TestWords -update writes this file.\n")
+	page.WriteString("Every text that the programs print, by folder, made from the source.\n" +
+		"{} stands for a value. " + anew + ".\n")
 	for _, folder := range slices.Sorted(maps.Keys(texts)) {
 		page.WriteString("\n" + folder + "\n")
 		for _, text := range slices.Sorted(maps.Keys(texts[folder])) {
@@ -66,8 +68,8 @@ func wordsPage(texts map[string]map[string]bool) string {
 	return page.String()
 }
 
-// printed returns the texts of all programs by folder: string literals of Go and Python that have at least two
-// words, or that an error or the log has; and what a template shows.
+// printed returns the texts of all programs by folder: string literals of Go and Python that have at least
+// two words, or that an error or the log has; and what a template shows.
 func printed(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	texts := map[string]map[string]bool{}
@@ -75,10 +77,11 @@ func printed(t *testing.T) map[string]map[string]bool {
 		switch {
 		case err != nil:
 			return err
-		case slices.Contains(unprinted, path), entry.IsDir() && len(path) > 1 && path[0] == '.', path == "vendor":
-			if entry.IsDir() {
-				return fs.SkipDir
-			}
+		case entry.IsDir() && (len(path) > 1 && path[0] == '.' || path == "vendor"):
+			return fs.SkipDir
+		case slices.Contains(unprinted, path) && entry.IsDir():
+			return fs.SkipDir
+		case slices.Contains(unprinted, path):
 			return nil
 		}
 		var found []string
@@ -117,7 +120,7 @@ func printed(t *testing.T) map[string]map[string]bool {
 var prose = regexp.MustCompile(`\pL{2,}[,;:.)'"` + "`" + `]* [\pL%({"'` + "`" + `-]`)
 
 // saysSo are functions whose text is printed, even if it is one word: of an error, or of the log.
-var saysSo = map[string]bool{"New": true, "Errorf": true, "Debug": true, "Info": true, "Warn": true, "Error": true}
+var saysSo = []string{"New", "Errorf", "Debug", "Info", "Warn", "Error"}
 
 // textsOfGo returns the texts of a file of Go.
 func textsOfGo(t *testing.T, path string) (texts []string) {
@@ -138,7 +141,8 @@ func textsOfGo(t *testing.T, path string) (texts []string) {
 		case *ast.Field:
 			n.Tag = nil
 		case *ast.CallExpr:
-			if called, ok := n.Fun.(*ast.SelectorExpr); ok && len(n.Args) > 0 && saysSo[called.Sel.Name] {
+			if called, ok := n.Fun.(*ast.SelectorExpr); ok && len(n.Args) > 0 &&
+				slices.Contains(saysSo, called.Sel.Name) {
 				if text, ok := literal(n.Args[0]); ok {
 					add(text, true)
 				}
@@ -193,7 +197,7 @@ var (
 	tags       = regexp.MustCompile(`<[^>]*>`)
 	shown      = regexp.MustCompile(`(?:aria-label|title|alt|placeholder|data-label)="([^"]+)"`)
 	docstrings = regexp.MustCompile(`(?s)""".*?"""`)
-	quoted     = regexp.MustCompile(`"((?:[^"\\\n]|\\.)*)"`)
+	quoted     = regexp.MustCompile(`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'`)
 	statements = regexp.MustCompile(`(?:\{\} ?)+`)
 )
 
@@ -220,8 +224,8 @@ func textsOfTemplate(page string) (texts []string) {
 // textsOfScript returns the literals of a script, of Python or a browser's, that have at least two words.
 func textsOfScript(script string) (texts []string) {
 	for _, text := range quoted.FindAllStringSubmatch(script, -1) {
-		if prose.MatchString(text[1]) {
-			texts = append(texts, text[1])
+		if said := text[1] + text[2]; prose.MatchString(said) {
+			texts = append(texts, said)
 		}
 	}
 	return texts

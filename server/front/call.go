@@ -53,7 +53,7 @@ func call(ctx context.Context, path, op string, form url.Values, out io.Writer) 
 		return refusal(resp)
 	}
 	if _, err := io.Copy(Unheard{out}, resp.Body); err != nil {
-		return fmt.Errorf("the server ended before it was done: %w", err)
+		return fmt.Errorf("the server ended before the command was done: %w", err)
 	}
 	// How it ended is known only after all that it said, so the error comes in a trailer.
 	if text, err := url.QueryUnescape(resp.Trailer.Get(admin.ErrorTrailer)); text != "" || err != nil {
@@ -67,7 +67,7 @@ func refusal(resp *http.Response) error {
 	const most = 1 << 10 // bytes
 	said, err := io.ReadAll(io.LimitReader(resp.Body, most))
 	if err != nil || len(said) == 0 {
-		return fmt.Errorf("the server answers %s, and does not say why", resp.Status)
+		return fmt.Errorf("the server answered %s without a reason", resp.Status)
 	}
-	return fmt.Errorf("the server refuses: %s", strings.TrimSpace(string(said)))
+	return fmt.Errorf("the server refused: %s", strings.TrimSpace(string(said)))
 }

@@ -41,7 +41,7 @@ func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	case c.pair == nil:
 		return nil, fmt.Errorf("-tls-cert, -tls-key: %w", err)
 	default: // of two files that are being replaced, one may be new and the other not yet
-		c.Log.Warn("the new certificate cannot be used; the former one stays", "err", err)
+		c.Log.Warn("the new certificate cannot be used; the previous one stays in use", "err", err)
 	}
 	c.written = written
 	return c.pair, nil

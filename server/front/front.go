@@ -161,7 +161,7 @@ func (f *Front) Replace(cfg server.Config, prepare func() error) error {
 	}
 	err := errors.Join(f.operators.Shutdown(ctx), f.Server.Close())
 	if err != nil {
-		f.Server.Log.Warn("a directory that is replaced did not end well", "err", err)
+		f.Server.Log.Warn("the directory that was replaced did not close cleanly", "err", err)
 	}
 	f.cfg = cfg
 	if err := prepare(); err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // ErrSocketPath is returned for a directory whose socket the system could not address.
-var ErrSocketPath = fmt.Errorf("the data directory's path is too long for a socket in it "+
-	"(%d bytes at most, with /admin.sock)", MaxSocketPath)
+var ErrSocketPath = fmt.Errorf("the path of the data directory is too long for its socket (at most %d "+
+	"bytes, with /admin.sock)", MaxSocketPath)
 
 // MaxSocketPath is how many bytes the path of a socket may have: the kernel's address has room for that much,
 // and a zero byte. On Linux it is 107.
@@ -49,7 +49,7 @@ func Reach(dir string) error {
 	case errors.Is(err, web.ErrSocketLink):
 		return err
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s may not be opened by this user", dir)
+		return fmt.Errorf("%s cannot be opened by this user", dir)
 	}
 	return fmt.Errorf("no server has %s open; start one: waybill serve -data %s", dir, dir)
 }

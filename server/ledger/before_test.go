@@ -200,24 +200,24 @@ func TestWhatALineNamesMustBeThere(t *testing.T) {
 	nobody := ids.ID{9}
 	settled := booking.Settled{Booking: made.ID, Ticket: made.Tickets[0].ID}
 	for want, e := range map[string]ledger.Event{
-		"booking " + made.ID.String() + " is there already": made,
+		"booking " + made.ID.String() + " already exists": made,
 		"form": with(func(e *booking.Created) { e.ID = nobody }),
 		"run": with(func(e *booking.Created) {
 			e.ID = nobody
 			e.Forms = nil
 		}),
-		"ticket " + made.Tickets[0].ID.String() + " is there already": with(func(e *booking.Created) {
+		"ticket " + made.Tickets[0].ID.String() + " already exists": with(func(e *booking.Created) {
 			e.ID = nobody
 			e.Forms = nil
 			e.Runs = nil
 		}),
-		"is of partner " + nobody.String() + ", and there is none": with(func(e *booking.Created) {
+		"is of partner " + nobody.String() + ", which does not exist": with(func(e *booking.Created) {
 			e.ID = ids.ID{8}
 			e.Partner = nobody
 		}),
-		"booking " + nobody.String() + " is not there": &booking.CarrierSet{Booking: nobody},
+		"booking " + nobody.String() + " does not exist": &booking.CarrierSet{Booking: nobody},
 		"ticket " + nobody.String() + " of booking":    &booking.Refused{Booking: made.ID, Ticket: nobody},
-		"given 2 seats for 1 legs": &booking.TicketPaid{Settled: booking.Settled{
+		"gets 2 seats for 1 legs": &booking.TicketPaid{Settled: booking.Settled{
 			Booking: settled.Booking,
 			Ticket:  settled.Ticket,
 			Seats:   []int16{1, 2},

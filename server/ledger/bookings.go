@@ -149,7 +149,7 @@ func (s *Keeper) settled(at journal.Stamp, e *booking.Settled, action booking.Ac
 // applyCreated adds a booking of a partner, who must be there.
 func applyCreated(s *Keeper, at journal.Stamp, e *booking.Created) error {
 	if s.Partners.ByID(auth.ID(e.Partner)) == nil {
-		return fmt.Errorf("booking %s is of partner %s, and there is none", e.ID, e.Partner)
+		return fmt.Errorf("booking %s is of partner %s, which does not exist", e.ID, e.Partner)
 	}
 	return s.bookings.ApplyCreated(booking.Line(at), e)
 }

@@ -14,7 +14,7 @@ const (
 	SentAsMail    SentAs = "mail"
 	SentAsText    SentAs = "text"
 	SentAsFile    SentAs = "file" // an e-mail where there is no mail server
-	SentAsNone    SentAs = "none" // it was no longer true when it could have been sent
+	SentAsNone    SentAs = "none" // it was no longer true when it could be sent
 	SentAsUnknown SentAs = ""     // the line is of before format 2, which does not say it
 
 	// SentAsErased is of a message that was not sent when its passenger was forgotten. No line of its own

@@ -20,7 +20,7 @@ func (a After) Line(at journal.Place, l *journal.Line) error {
 	case l.Seq > a.Head.Seq && a.Next != nil:
 		return a.Next.Line(at, l)
 	case l.Seq == a.Head.Seq && l.Hash != a.Head.Hash:
-		return journal.DamageAt(at, l.Seq, "is not the line that the snapshot of this seq was made after")
+		return journal.DamageAt(at, l.Seq, "is not the line that the snapshot of this seq follows")
 	}
 	return nil
 }

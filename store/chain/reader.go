@@ -53,7 +53,7 @@ func (p *pass) journal() error {
 		p.Size = 0
 		if first != p.Head.Seq+1 {
 			return journal.DamageAt(journal.Place{File: p.Last, Line: 1}, p.Head.Seq+1,
-				"the file before it, or a part of that, is missing")
+				"the file before it is missing, or part of it")
 		}
 		later := firsts[i+1:]
 		read := p.file
@@ -64,7 +64,7 @@ func (p *pass) journal() error {
 		case err != nil:
 			return err
 		case p.Torn != nil && len(later) > 0:
-			return p.Lost("later files exist, so it was durable")
+			return p.Lost("later files exist, so it was on the disk")
 		}
 	}
 	for _, o := range p.observers {
@@ -117,14 +117,15 @@ func (p *pass) text(n int, text []byte) error {
 	if p.Torn != nil {
 		p.Torn.Bytes += int64(len(text))
 		if bad == nil && l.Synced >= p.Torn.Seq {
-			return p.Lost(fmt.Sprintf("line %d, written later, says that seq %d was durable", n, l.Synced))
+			return p.Lost(fmt.Sprintf("line %d, written later, shows that seq %d was on the "+
+				"disk", n, l.Synced))
 		}
 		return nil
 	}
 	if bad == nil {
 		bad = l.Follows(p.Head)
 	} else if l.IsNewer(bad, p.Head) {
-		return fmt.Errorf("%s: line %d: %w: it %v", p.Last, n, journal.ErrNewer, bad)
+		return fmt.Errorf("line %d of %s: %w: it %v", n, p.Last, journal.ErrNewer, bad)
 	}
 	at := journal.Place{File: p.Last, Line: n, Offset: p.Size}
 	if bad != nil {

@@ -102,7 +102,7 @@ func TestAnObserverEndsTheReading(t *testing.T) {
 		}
 	}
 	end, err := chain.Reader{FS: fsys}.Read(&seen{wrong: wrong(errors.New("is odd"))})
-	if want := "line 1, byte 0, seq 4: is odd"; err == nil || !strings.Contains(err.Error(), want) ||
+	if want := "(seq 4, byte 0): is odd"; err == nil || !strings.Contains(err.Error(), want) ||
 		end.Head != heads[2] {
 		t.Errorf("%+v, %v, want %s", end, err, want)
 	}
@@ -140,7 +140,7 @@ func TestFilesAreSkipped(t *testing.T) {
 	other := heads[3]
 	other.Hash[0]++
 	_, err := chain.Reader{FS: fsys}.Read(chain.After{Head: other})
-	if err == nil || !strings.Contains(err.Error(), "seq 4: is not the line") {
+	if err == nil || !strings.Contains(err.Error(), "is not the line") {
 		t.Errorf("a line with another hash: %v", err)
 	}
 }
@@ -169,7 +169,7 @@ func TestAnEndThatIsNotWhole(t *testing.T) {
 	}
 	cut(1)
 	_, err = chain.Reader{FS: fsys}.Read(chain.InUse{})
-	if err == nil || !strings.Contains(err.Error(), "seq 3: has no newline at its end; later files exist") {
+	if err == nil || !strings.Contains(err.Error(), "has no newline at its end; later files exist") {
 		t.Errorf("before another file: %v", err)
 	}
 }

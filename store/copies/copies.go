@@ -61,7 +61,7 @@ type Copy struct {
 // Begin makes the empty directory.
 func (c Copy) Begin() error {
 	if names, err := c.To.List("."); err != nil || len(names) > 0 {
-		return cmp.Or(err, errors.New("store: the directory to write is not empty"))
+		return cmp.Or(err, errors.New("store: the directory to be written is not empty"))
 	}
 	for _, dir := range []string{".", "journal", "snapshots"} {
 		if err := c.To.Mkdir(dir); err != nil {

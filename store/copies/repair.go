@@ -32,7 +32,7 @@ type UndamagedError struct {
 
 // Error says how many lines would be lost.
 func (e *UndamagedError) Error() string {
-	return fmt.Sprintf("no line from %d on is damaged: to cut there would lose %d good lines", e.At, e.Lines)
+	return fmt.Sprintf("no line from %d on is damaged: this cut would lose %d good lines", e.At, e.Lines)
 }
 
 // Loss is what a repair could not keep.
@@ -92,7 +92,7 @@ func Repair[S, E any](from readonly.FS, to durable.FS, model *replay.Model[S, E]
 
 // notGood is the error of lines that a repair is to keep.
 func notGood(err error) error {
-	return fmt.Errorf("what is to be kept is not good: %w", err)
+	return fmt.Errorf("the lines to be kept are not good: %w", err)
 }
 
 // kept is the part of a journal that a repair keeps.
@@ -126,7 +126,7 @@ func (k *kept) read(at uint64, visits *chain.Visits) error {
 	case k.end.Torn != nil:
 		return notGood(&k.end.Torn.Damage)
 	case k.end.Head.Seq != at-1:
-		return fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", k.end.Head.Seq, at)
+		return fmt.Errorf("the journal ends with line %d: there is no line %d to cut at", k.end.Head.Seq, at)
 	}
 	return nil
 }

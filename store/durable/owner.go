@@ -18,7 +18,7 @@ type OtherOwner struct {
 
 // Error names the directory and both users.
 func (o *OtherOwner) Error() string {
-	return fmt.Sprintf("%s belongs to the user %s, and this process is of the user %s: run it as %s",
+	return fmt.Sprintf("%s belongs to the user %s, but this process runs as %s: run it as %s",
 		o.Dir, userName(o.Owner), userName(o.Process), userName(o.Owner))
 }
 

@@ -286,8 +286,8 @@ func treeDamage(err error) error {
 	if wrong, ok := errors.AsType[*tree.Wrong](err); ok {
 		return journal.InFile(
 			wrong.File,
-			fmt.Sprintf("byte %d: is not the hash of the lines up to seq %d; without the "+
-				"directory %s the next start makes it again", wrong.Offset, wrong.Leaf+1, tree.Dir),
+			fmt.Sprintf("byte %d: is not the hash of the lines up to seq %d; remove the directory %s, "+
+				"and the next start makes it again", wrong.Offset, wrong.Leaf+1, tree.Dir),
 		)
 	}
 	return err

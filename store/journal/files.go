@@ -36,9 +36,9 @@ type Damage struct {
 // Error returns the place and what is wrong there.
 func (d *Damage) Error() string {
 	if d.Line == 0 {
-		return fmt.Sprintf("store: %s: %s", d.File, d.Reason)
+		return d.File + ": " + d.Reason
 	}
-	return fmt.Sprintf("store: %s: line %d, byte %d, seq %d: %s", d.File, d.Line, d.Offset, d.Seq, d.Reason)
+	return fmt.Sprintf("line %d of %s (seq %d, byte %d): %s", d.Line, d.File, d.Seq, d.Offset, d.Reason)
 }
 
 // DamageAt is damage to a line of the journal.
@@ -70,7 +70,7 @@ func Numbers(fsys readonly.FS, dir string) (seqs []uint64, err error) {
 }
 
 // ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
-var ErrNewer = errors.New("store: written by a newer version")
+var ErrNewer = errors.New("written by a newer version")
 
 const (
 	formatLine    = "waybill-journal v%d %s\n"
@@ -85,8 +85,8 @@ func Format(id string) []byte {
 }
 
 // ErrNoFormat is returned for a directory without FORMAT.
-var ErrNoFormat = InFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: "+
-	"if a backup or repair was to be written here, it is not whole")
+var ErrNoFormat = InFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: a backup "+
+	"or repair that was written here is incomplete")
 
 // ReadOrigin reads FORMAT. It returns the directory's own name, and the hash that precedes line 1.
 func ReadOrigin(fsys readonly.FS) (name string, hash [32]byte, err error) {
@@ -113,7 +113,8 @@ func parseFormat(text []byte) (id string, err error) {
 	fmt.Sscanf(string(text), formatLine, &version, &id)
 	switch {
 	case version > formatVersion:
-		return "", fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version,
+		return "", fmt.Errorf("%w: FORMAT says version %d, and this program knows version "+
+			"%d", ErrNewer, version,
 			formatVersion)
 	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
 		return "", InFile("FORMAT", "does not name a journal's format")

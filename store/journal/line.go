@@ -89,7 +89,7 @@ func (l *Line) Follows(head Head) error {
 	case l.Time.Before(head.Time) && l.Type != KindClock:
 		return errors.New("is older than the line before")
 	case l.Synced >= l.Seq:
-		return errors.New("says that it was durable before it was written")
+		return errors.New("says that it was on the disk before it was written")
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func Parse(b []byte) (l Line, err error) {
 	case !named && l.Personal != nil:
 		return l, errors.New("has a personal part that its data does not name")
 	case named && sha256.Sum256(l.Personal) != sum && !Erased(l.Personal):
-		return l, errors.New("has a personal part that is not the one it was written with")
+		return l, errors.New("has a personal part that is not the original one")
 	}
 	return l, nil
 }

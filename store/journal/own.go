@@ -76,7 +76,7 @@ type Repaired struct {
 func Data(line any) []byte {
 	data, err := json.Marshal(line)
 	if err != nil {
-		panic(fmt.Sprintf("store: the data of a line of its own cannot be encoded: %v", err))
+		panic(fmt.Sprintf("store: the data of one of the store's own lines cannot be encoded: %v", err))
 	}
 	return data
 }

@@ -21,7 +21,7 @@ const (
 var (
 	// ErrSilent is returned while the place that keeps the lines does not say that it has them. It has
 	// changed nothing, and what was read is not shown.
-	ErrSilent = errors.New("store: the keeper is silent")
+	ErrSilent = errors.New("store: the keeper does not answer")
 	// ErrDoubt is returned by an update whose lines are on this disk, and not known to be kept elsewhere.
 	ErrDoubt = errors.New("store: it is not known whether this was done")
 )
@@ -79,7 +79,7 @@ func (v *Value[S, E]) keepFailed(err error) {
 	if v.err != nil {
 		return
 	}
-	v.cfg.Log.Error("the keeper has failed; nothing is acknowledged from here on", "err", err)
+	v.cfg.Log.Error("the keeper has failed; no change is acknowledged from now on", "err", err)
 	v.fail(fmt.Errorf("%w: the keeper: %w", ErrFailed, err))
 	for _, g := range v.given {
 		g.batch.end(v.err)

@@ -45,7 +45,7 @@ var (
 	// ErrFull is returned by an update while the disk has no room for the journal. It has changed nothing.
 	ErrFull = errors.New("store: the disk is full")
 	// ErrLookedAt is returned by an update of a value that was made by [Look].
-	ErrLookedAt = errors.New("store: the directory is only looked at")
+	ErrLookedAt = errors.New("store: the directory is open for reading only")
 )
 
 // Config says how the value changes and how its events are written.

@@ -89,7 +89,7 @@ func (v *Value[S, E]) makeRoom() bool {
 	case enough && w.full:
 		v.cfg.Log.Info("there is room on the disk again")
 	case !enough && !w.full:
-		v.cfg.Log.Warn("the disk is full: updates are refused until there is room", "err", err)
+		v.cfg.Log.Warn("the disk is full: changes are refused until there is room", "err", err)
 	}
 	w.full = !enough
 	return enough
@@ -157,6 +157,6 @@ func (v *Value[S, E]) moveRoom(f durable.File) (end int64, err error) {
 // giveBack releases the room reserved in the file that is to be closed.
 func (v *Value[S, E]) giveBack() {
 	if err := v.w.file.Truncate(v.w.size); err != nil {
-		v.cfg.Log.Warn("room that was reserved could not be given back", "err", err)
+		v.cfg.Log.Warn("reserved disk space could not be released", "err", err)
 	}
 }

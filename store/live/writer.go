@@ -142,7 +142,7 @@ func (v *Value[S, E]) finish(b *batch[E], err error) {
 	v.mu.Lock()
 	v.inflight = nil
 	if err != nil {
-		v.cfg.Log.Error("the journal cannot be written; nothing is acknowledged from here on", "err", err)
+		v.cfg.Log.Error("the journal cannot be written; no change is acknowledged from now on", "err", err)
 		err = fmt.Errorf("%w: %w", ErrFailed, err)
 		v.fail(err)
 	} else {
@@ -164,7 +164,7 @@ func (v *Value[S, E]) write(b *batch[E]) (Written, error) {
 		w.begin = w.begin || kind == journal.KindErased
 	}
 	if size := int64(len(w.buf)); size > b.weight { // it draws on the reserve, and may be larger than that
-		v.cfg.Log.Error("lines of the journal are larger than they were weighed",
+		v.cfg.Log.Error("lines of the journal are larger than was reserved for them",
 			"bytes", size, "weighed", b.weight, "last", w.next.Seq)
 	}
 	return v.flush()

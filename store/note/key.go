@@ -56,11 +56,11 @@ func ParseKey(vkey string) (Key, error) {
 		return Key{}, none
 	case material[0] != typeEd25519 && material[0] != typeCosignature ||
 		len(material) != 1+ed25519.PublicKeySize:
-		return Key{}, errors.New("is not a key for Ed25519 signatures, types 1 and 4")
+		return Key{}, errors.New("is not a key for Ed25519 signatures (type 1 or 4)")
 	}
 	k := Key{name, material[0], ed25519.PublicKey(material[1:])}
 	if id != hex.EncodeToString(k.id()) {
-		return Key{}, errors.New("has an id that is not of its name and key: a part of it is mistyped")
+		return Key{}, errors.New("has an id that does not fit its name and key: part of it is mistyped")
 	}
 	return k, nil
 }

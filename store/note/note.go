@@ -44,13 +44,13 @@ var (
 	// ErrForm is returned for a text that is no signed note.
 	ErrForm = errors.New("is not a signed note")
 	// ErrSignatureForm is returned for a signature in no known form.
-	ErrSignatureForm = errors.New("has a signature in no known form")
+	ErrSignatureForm = errors.New("has a signature of an unknown form")
 	// ErrOtherKey is returned where all signatures of that name are with other keys.
 	ErrOtherKey = errors.New("is signed with another key")
 	// ErrNotSigned is returned where there is no signature of that name.
 	ErrNotSigned = errors.New("is not signed by that name")
 	// ErrSignature is returned for a signature of another text.
-	ErrSignature = errors.New("has a signature that is not of these lines")
+	ErrSignature = errors.New("has a signature that is not over these lines")
 )
 
 // Sign returns the note of a text, which ends in a newline, signed under a name.

@@ -112,7 +112,7 @@ func (r *Replay[S, E]) event(v *chain.Visited) (e E, err error) {
 	defer v.Misfit(&err)
 	e, err = r.model.Decode(v.Line.Type, v.Line.Data, v.Line.Personal)
 	if errors.Is(err, journal.ErrNewer) {
-		return e, fmt.Errorf("%s: line %d: %w", v.At.File, v.At.Line, err)
+		return e, fmt.Errorf("line %d of %s: %w", v.At.Line, v.At.File, err)
 	}
 	if err != nil {
 		err = inBooks(v, err)

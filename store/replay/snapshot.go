@@ -40,7 +40,7 @@ func (m *Model[S, E]) Read(fsys readonly.FS, seq uint64) (s Snapshot[S], whole b
 		case string(end) != journal.SnapshotEnd(sum):
 			return journal.InFile(name, "does not end in the SHA-256 of its bytes")
 		case head.Seq != seq || start != journal.SnapshotStart(head):
-			return journal.InFile(name, "does not start with the line that its name says")
+			return journal.InFile(name, "does not start with the line in its name")
 		}
 		whole = true
 		if errors.Is(refused, ErrOlder) {
@@ -74,7 +74,7 @@ func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrOlder):
 		return nil
 	case err == nil && !same:
-		return journal.InFile(name, "is not the snapshot that replaying the journal gives")
+		return journal.InFile(name, "is not the snapshot that a replay of the journal gives")
 	}
 	return err
 }

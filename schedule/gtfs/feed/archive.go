@@ -32,8 +32,8 @@ func CheckZip(z *zip.Reader) error {
 			return Invalid("the archive's entry %q is encrypted", f.Name)
 		}
 		if f.Method != zip.Store && f.Method != zip.Deflate {
-			return Invalid("the archive's entry %q is compressed in a way (%d) that few programs read; "+
-				"compress it by deflate", f.Name, f.Method)
+			return Invalid("the archive's entry %q is compressed by the rare method %d; compress it by "+
+				"deflate", f.Name, f.Method)
 		}
 		total += f.UncompressedSize64
 		if total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {
@@ -74,14 +74,14 @@ func root(feed fs.FS) (fs.FS, error) {
 	case len(complete) == 1:
 		return fs.Sub(feed, complete[0])
 	case len(complete) > 1:
-		return nil, Invalid("it holds %d feeds, %s and %s; import one of them by itself",
+		return nil, Invalid("it contains %d feeds, %s and %s; import one of them by itself",
 			len(complete), placeName(complete[0]), placeName(complete[1]))
 	case nearest != "":
 		return nil, Invalid("%s has no %s", placeName(nearest), strings.Join(lacks, " and no "))
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(strings.ToLower(e.Name()), ".zip") {
-			return nil, Invalid("it holds %s; unpack that and import it by itself", e.Name())
+			return nil, Invalid("it contains %s; unpack that and import it by itself", e.Name())
 		}
 	}
 	return nil, Invalid("no %s at the top or in one sub-directory", strings.Join(required, ", "))

@@ -37,6 +37,6 @@ func ExampleFiles_Rows() {
 	// Output:
 	// R1 is number 1
 	// routes.txt:3: sort "first" is not a whole number from 0 to 10
-	// routes.txt:4: route_id "R1" is there already
+	// routes.txt:4: route_id "R1" already exists
 	// 3 rows, of which 1 can be used
 }

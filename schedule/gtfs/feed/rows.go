@@ -57,7 +57,7 @@ func (f *Files) read(file string, yield func(*Row) bool) error {
 			(bytes.HasPrefix(line, []byte("\xff\xfe")) || bytes.HasPrefix(line, []byte("\xfe\xff"))):
 			return Invalid("%s is in UTF-16, GTFS is in UTF-8", file)
 		case bytes.IndexByte(line, 0) >= 0:
-			return Invalid("%s has NUL bytes: it is in UTF-16, or no text file", file)
+			return Invalid("%s has NUL bytes: it is in UTF-16, or is not a text file", file)
 		case err == bufio.ErrBufferFull: // the line goes on
 			r.Fail("is longer than 256 KiB")
 			continue
@@ -132,7 +132,7 @@ func (r *Row) parse(line []byte) bool {
 	case !utf8.Valid(line):
 		r.Fail("is not UTF-8")
 	case len(r.cells) > r.width:
-		r.Fail(fmt.Sprintf("has %d cells, and the header has %d", len(r.cells), r.width))
+		r.Fail(fmt.Sprintf("has %d cells, but the header has %d", len(r.cells), r.width))
 	}
 	return true
 }
@@ -180,7 +180,7 @@ func (r *Row) tidy(cell string) string {
 	return strings.TrimSpace(tidied)
 }
 
-const actingOut = "control characters, or such as turn text around, which are taken out"
+const actingOut = "control characters and characters that reverse text, which are removed"
 
 // acts reports whether a character acts instead of being seen: the control characters C0, DEL and C1, and
 // those that turn the direction of the text after them.
@@ -239,7 +239,7 @@ func (r *Row) ID(column string) string {
 func (r *Row) Unique(column string) string {
 	r.Key = r.Get(column)
 	_, double := r.files.IDs[r.File][r.Key]
-	r.Check(!double, column, "is there already")
+	r.Check(!double, column, "already exists")
 	return r.Key
 }
 
@@ -276,7 +276,7 @@ func (r *Row) Find(column, file string) (i int32, ok bool) {
 func (r *Row) Ref(column, file string) int32 {
 	i, ok := r.files.IDs[file][r.Get(column)]
 	if !ok {
-		r.Check(false, column, "is no usable row of "+file)
+		r.Check(false, column, "is not a usable row of "+file)
 	} else if i == leftOut {
 		r.Unused = true
 	}

@@ -175,7 +175,7 @@ func (f *reportFiles) lacks(id ids.ID, room int64) {
 }
 
 // errNoRoom is of a report whose file would be larger than its company has room for.
-var errNoRoom = errors.New("company: the files of the company's reports have no room for another")
+var errNoRoom = errors.New("company: the report files of the company have reached their limit")
 
 // roomWriter counts what is written, and fails beyond its room.
 type roomWriter struct {

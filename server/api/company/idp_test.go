@@ -189,7 +189,7 @@ func TestSignInWithAProvider(t *testing.T) {
 	p.Close()
 	now = now.Add(time.Hour)
 	login("the provider is down", 200, anna)
-	if p.fetched != 2 || !strings.Contains(logged.String(), "cannot be had") {
+	if p.fetched != 2 || !strings.Contains(logged.String(), "cannot be fetched") {
 		t.Errorf("%d fetches; %s", p.fetched, &logged)
 	}
 	if err := s.Admin.Do("idtoken", &admin.Act{

@@ -102,13 +102,13 @@ func (s *Portal) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 }
 
 var errManyReports = web.FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
-	"20 reports of the company are still to be written; order more when they are", 10*time.Second)
+	"20 reports of the company are still to be written; order again when one is completed", 10*time.Second)
 
 // errKeptReports is the answer where a company has all the reports that it may, until the oldest expires.
 func errKeptReports(wait time.Duration) error {
 	return web.FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
-		fmt.Sprintf("%d reports of the company, or %d MB of their files, are kept; "+
-			"order more when the oldest has expired", web.MaxKeptReports, web.MaxReportBytes/1_000_000), wait)
+		fmt.Sprintf("%d reports of the company, or %d MB of report files, are the limit; order again "+
+			"when the oldest has expired", web.MaxKeptReports, web.MaxReportBytes/1_000_000), wait)
 }
 
 // ListReports answers GET /v2/reports/company/orders.
@@ -150,7 +150,7 @@ func (s *Portal) findReport(id ids.ID, company string) (x *report.Report, now ti
 	return x, now, errors.Join(unread, err)
 }
 
-var errNotReady = web.Conflict(web.NotReady, "the report is not completed yet", nil)
+var errNotReady = web.Conflict(web.NotReady, "the report is not completed yet; try again later", nil)
 
 // GetDownload answers GET /v2/reports/company/orders/{id}/download with a URL that needs no session.
 func (s *Portal) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
@@ -272,7 +272,7 @@ func (s *Portal) untilNext(failed error) time.Duration {
 func (s *Portal) tendReports() error {
 	err := errors.Join(s.removeReports(), s.WriteReports())
 	if err != nil && s.Base.Err() == nil {
-		s.Log.Warn("a report could not be written or removed; it is tried again", "err", err)
+		s.Log.Warn("a report could not be written or removed; it will be tried again", "err", err)
 	}
 	return err
 }
@@ -329,7 +329,7 @@ func (s *Portal) writeReport(x *report.Report) error {
 	}
 	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, fileOf(x.ID), write)
 	if errors.Is(err, errNoRoom) {
-		s.Log.Info("a report is written once others of its company have expired", "report", x.ID.String(),
+		s.Log.Info("a report waits until other reports of its company have expired", "report", x.ID.String(),
 			"err", err)
 		s.files.lacks(x.ID, room)
 		return nil

@@ -111,7 +111,7 @@ func (s *Portal) signIn(w http.ResponseWriter, r *http.Request,
 	}
 	// The answer to a token that was shown twice is the same as to one that never was.
 	if caller == nil { // the event has ended it
-		s.Log.Warn("a refresh token was shown twice; its session is ended", "request", web.RequestID(r))
+		s.Log.Warn("a refresh token was used twice; its session has ended", "request", web.RequestID(r))
 		return web.ErrUnauthorized
 	}
 	web.Wrote(w, seq)

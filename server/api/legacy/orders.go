@@ -156,8 +156,7 @@ var patches = map[string]booking.Action{
 	"status Canceled":      booking.Cancel,
 }
 
-const carrierRule = " is not migrated: the carrier's statuses are set in the backoffice; " +
-	"see the migration guide"
+const carrierRule = " is not migrated: carriers set it in the backoffice; see the migration guide"
 
 // PatchOrders answers PATCH /rest/orders, which pays, books or cancels tickets of any bookings.
 func (s *Adapter) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
@@ -224,7 +223,7 @@ func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) 
 	)
 	in.End()
 	if len(in.Problems) == 0 && len(actions)+len(carriers) != 1 {
-		in.Reject("must have one of paymentStatus and status")
+		in.Reject("must have paymentStatus or status")
 	}
 	wrong := web.ComplaintsOf(in)
 	for _, e := range carriers {

@@ -157,13 +157,13 @@ func (s *Seller) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable
 	case errors.Is(err, search.ErrOfferExpired):
 		return nil, offerExpired(wrong)
 	case err != nil:
-		wrong.AddFirst(web.Problem("offerId", "is not an offer of this server for this partner"))
+		wrong.AddFirst(web.Problem("offerId", "is not an offer that this server made for this partner"))
 		return nil, wrong.Err()
 	}
 	fare, ok := o.Fare(in.currency)
 	switch {
 	case !ok && in.currency != "":
-		wrong.Add(web.Problem("currency", "must be one that the offer is sold in"))
+		wrong.Add(web.Problem("currency", "must be a currency in which the offer is sold"))
 		return nil, wrong.Err()
 	// Problems of the request come before a ride that the timetable no longer has.
 	case len(wrong.List) > 0:

@@ -166,4 +166,4 @@ func writeOptionalID(w *wire.Writer, name string, id *ids.ID) {
 	w.ID(name, *id)
 }
 
-var errFewerEvents = errors.New("partner: a line has fewer events than its feed says")
+var errFewerEvents = errors.New("partner: a line has fewer events than the feed counts")

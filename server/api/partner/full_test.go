@@ -37,7 +37,7 @@ func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 	}
 	disk.Fill(t, s, key)
 	w := rig.KeyedCall(s, key, "k", target, "")
-	if w.Code != 503 || !strings.Contains(w.Body.String(), "stays done") {
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "stays in effect") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	disk.Full.Store(false)

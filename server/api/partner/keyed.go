@@ -80,11 +80,11 @@ func (a *Attempt) closing(sel booking.Selection) []ledger.Entry {
 
 var (
 	ErrRunning = web.Conflict(booking.InProgress,
-		"a request with this Idempotency-Key is still running; send it again for its answer", nil)
+		"a request with this Idempotency-Key is still running; send it again to get its answer", nil)
 	ErrKeyReused = web.Fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
-		"this Idempotency-Key was used for another request; each has a key of its own")
+		"this Idempotency-Key was used for another request; use a new key for each request")
 	errKey = web.Invalid(web.Problem("Idempotency-Key",
-		"must be given once, 1 to 255 printable characters of ASCII, in double quotes or without"))
+		"must be given once, with 1 to 255 printable ASCII characters; double quotes are optional"))
 )
 
 // IdempotencyKeyOf reads the header: quoted, as a structured field's string, or bare. "" is none.
@@ -233,7 +233,7 @@ func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error
 		// The header of an error names the page of its code, which only the body has.
 		var failed struct{ Errors []struct{ ErrorCode string } }
 		if err := json.Unmarshal([]byte(answer.Text), &failed); err != nil || len(failed.Errors) == 0 {
-			return fmt.Errorf("the answer in line %d is no error: %v", known.Seq, err)
+			return fmt.Errorf("the answer in line %d is not an error: %v", known.Seq, err)
 		}
 		web.LinkHelp(w, failed.Errors[0].ErrorCode)
 	}
@@ -257,7 +257,7 @@ func (s *Seller) makeAgain(answer *excerpt.Answer, seq uint64) error {
 	s.bookingReply(&b, &answer.At)(&w)
 	answer.Text = string(w.B)
 	if sum := sha256.Sum256(w.B); hex.EncodeToString(sum[:]) != answer.SHA256 {
-		s.Log.Warn("the answer to a sale is written differently than when it was made", "line", seq)
+		s.Log.Warn("the answer to a sale is not the one that was first given", "line", seq)
 	}
 	return nil
 }

@@ -75,11 +75,11 @@ func (x *home) find(network *search.Network) error {
 	day, err := schedule.ParseDay(x.Date)
 	switch {
 	case !knownFrom:
-		x.Wrong = "No city, or several, are called “" + x.From + "”."
+		x.Wrong = "No city, or more than one, is called “" + x.From + "”."
 	case !knownTo:
-		x.Wrong = "No city, or several, are called “" + x.To + "”."
+		x.Wrong = "No city, or more than one, is called “" + x.To + "”."
 	case err != nil:
-		x.Wrong = "“" + x.Date + "” is no day: write it as 2026-11-20."
+		x.Wrong = "“" + x.Date + "” is not a day; write it as 2026-11-20."
 	}
 	if x.Wrong != "" {
 		return nil

@@ -66,16 +66,17 @@ func TestTheFirstPageIsADepartureBoard(t *testing.T) {
 func TestTheFirstPageSearches(t *testing.T) {
 	s, _ := rig.Demo(t, server.Config{MaxTransfers: 1})
 	for query, want := range map[string]string{
-		"from=Kyiv&to=Lviv&date=2026-11-24":                 "GET /v2/offers/schedule?",
-		"from=київ&to=lwow&date=2026-11-24":                 "Zorevia Lines",
-		"from=Berlin&to=Lviv&date=2026-11-24":               "change in Warsaw",
-		"from=Lviv&to=Lviv&date=2026-11-24":                 "Nothing runs between them",
-		"from=Atlantis&to=Lviv&date=2026-11-24":             "No city, or several, are called “Atlantis”",
+		"from=Kyiv&to=Lviv&date=2026-11-24":   "GET /v2/offers/schedule?",
+		"from=київ&to=lwow&date=2026-11-24":   "Zorevia Lines",
+		"from=Berlin&to=Lviv&date=2026-11-24": "change in Warsaw",
+		"from=Lviv&to=Lviv&date=2026-11-24":   "Nothing runs between them",
+		"from=Atlantis&to=Lviv&date=2026-11-24": "No city, or more than one, is called " +
+			"“Atlantis”",
 		"from=Lviv&to=%3Cscript%3E&date=2026-11-24":         "called “&lt;script&gt;”",
-		"from=Lviv&to=Kyiv&date=tomorrow":                   "“tomorrow” is no day",
-		"from=Lviv&to=&date=2026-11-24":                     "No city, or several, are called “”",
-		"from=k&to=Lviv&date=2026-11-24":                    "No city, or several, are called “k”",
-		"from=%FF&to=Lviv&date=2026-11-24":                  "are called “�”",
+		"from=Lviv&to=Kyiv&date=tomorrow":                   "“tomorrow” is not a day",
+		"from=Lviv&to=&date=2026-11-24":                     "No city, or more than one, is called “”",
+		"from=k&to=Lviv&date=2026-11-24":                    "No city, or more than one, is called “k”",
+		"from=%FF&to=Lviv&date=2026-11-24":                  "is called “�”",
 		"from=kyiv&to=lwow&date=2026-11-24":                 "<h1>Kyiv – Lviv</h1>",
 		"from=Bucharest&to=Vienna&date=2026-11-24&source=x": "Carpadan Express",
 	} {

@@ -36,7 +36,7 @@ func Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case errors.As(err, &tooLarge):
 		return nil, ErrTooLarge
 	case err != nil:
-		return nil, Invalid(Problem("body", "did not arrive whole"))
+		return nil, Invalid(Problem("body", "was cut short"))
 	}
 	return b, nil
 }

@@ -89,26 +89,25 @@ var (
 		"the body is larger than 256 KiB")
 	ErrMediaType = Fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
 		"the body must be application/json")
-	ErrUnavailable = unavailable("the server is starting or stopping")
-	errFull        = unavailable("there is no room on the disk; nothing was changed")
+	ErrUnavailable = unavailable("the server is starting or stopping; try again")
+	errFull        = unavailable("the server's disk is full; nothing was changed")
 
 	// ErrSilent is for all that waits for the keeper (decision keep.silent).
-	ErrSilent = unavailable("the other machine that keeps the journal is silent; nothing was changed")
+	ErrSilent = unavailable("the second machine that keeps the journal does not answer; nothing was changed")
 
-	ErrManyConnections = unavailable("too many connections are open, and none of them is " +
-		"idle; nothing was changed")
+	ErrManyConnections = unavailable("too many connections are open and none is idle; nothing was changed")
 	// ErrAnswerWaits is for what the provider has answered and the journal has no room for yet.
-	ErrAnswerWaits = unavailable("there is no room on the disk to keep what came of asking the provider; " +
-		"it is kept as soon as there is: read the booking again")
+	ErrAnswerWaits = unavailable("the provider has answered, but the server's disk is full; read the " +
+		"booking again later")
 	// ErrDoneBefore is for a repetition under a key whose earlier attempt has paid or booked tickets.
-	ErrDoneBefore = unavailable("there is no room on the disk; what an earlier attempt under this key " +
-		"has done stays done, and nothing else was changed")
+	ErrDoneBefore = unavailable("the server's disk is full; an earlier attempt under this key stays in " +
+		"effect, and nothing else was changed")
 	ErrInternal    = Fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
 	errUnknownFate = Fail(http.StatusInternalServerError, "INTERNAL",
-		"the journal cannot be written; whether this took effect is not known")
+		"the journal cannot be written; it is not known whether this took effect")
 	errDoubt = Fail(http.StatusInternalServerError, "INTERNAL", "it is not known whether this was done")
 	ErrGone  = Detailed(http.StatusGone, "GONE",
-		"the legacy interface is no longer there for you; see the migration guide",
+		"the legacy interface has ended for this partner; see the migration guide",
 		func(w *wire.Writer) {
 			w.String("migrationGuide", GuidePath)
 		})
@@ -248,8 +247,8 @@ const NotReady booking.Code = "NOT_READY"
 
 var soldOutMessages = map[booking.Code]string{
 	booking.NoSeats:  "not enough seats are left",
-	booking.Departed: "the run has left",
-	booking.Changed:  "the run is no longer what was offered; search again",
+	booking.Departed: "the run has already left",
+	booking.Changed:  "the run has changed since it was offered; search again",
 }
 
 // WriteOrders returns what writes the tickets that a refusal is about.

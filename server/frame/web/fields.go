@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	NameRule  = "have 1 to 100 characters, none of them a control character"
-	PhoneRule = "be a phone number: 5 to 15 digits, with + before and spaces, dashes, " +
-		"dots or brackets between if you like"
+	NameRule  = "have 1 to 100 characters and no control characters"
+	PhoneRule = "be a phone number of 5 to 15 digits; a leading +, spaces, dashes, dots and brackets " +
+		"are allowed"
 )
 
 // NotEmpty reports whether s is not "".
@@ -69,7 +69,7 @@ func ReadInstant(r *wire.Reader) (at time.Time) {
 		t, err := time.Parse(time.RFC3339, v)
 		at = t.UTC().Truncate(time.Millisecond)
 		return err == nil && rfc3339.MatchString(v) && at.Year() > 0 && at.Year() <= 9999
-	}, "be an instant as in 2026-11-20T08:30:00Z, of the years 1 to 9999 in UTC")
+	}, "be an instant in the years 1 to 9999, as in 2026-11-20T08:30:00Z")
 	return at
 }
 

@@ -108,7 +108,7 @@ func (s *Core) NotRouted(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
 	return Fail(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED",
-		r.Method+" is not allowed here, but "+strings.Join(allow, ", "))
+		r.Method+" is not allowed here; use "+strings.Join(allow, ", "))
 }
 
 // Frame answers a request with what answer does, and adds what all requests have: an id, a line in the log, a

@@ -72,7 +72,7 @@ func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
 		if status == 200 {
 			continue
 		}
-		const body = `{"errors":[{"message":"the server is starting or stopping","errorCode":"UNAVAILABLE"}]}`
+		const body = `{"errors":[{"message":"the server is starting or stopping; try again","errorCode":"UNAVAILABLE"}]}`
 		if after := w.Header().Get("Retry-After"); after != "1" || w.Body.String() != body+"\n" {
 			t.Errorf("%s: Retry-After %q, %s", target, after, w.Body)
 		}

@@ -52,7 +52,7 @@ const (
 	SpareConnections = 16     // besides, for probes
 	MaxPolls         = 64     // of a partner, that wait
 
-	// Of answers that clients do not take: bytes that were made for them and are not written yet.
+	// Of answers that clients do not read: bytes that were made for them and are not written yet.
 	maxBacklogOfAddress = 16 << 20
 	maxBacklog          = 128 << 20 // of all addresses
 
@@ -95,9 +95,10 @@ var LimitTable = []limitRow{
 	{"body of a request", fmt.Sprintf("%d KiB", MaxBody>>10), "413 `BODY_TOO_LARGE`"},
 	{"header of a request", "16 KiB", "431, plain"},
 	{"a request", "10 s for its header, 30 s in all", "the connection is closed"},
-	{"`X-Request-Id`", fmt.Sprintf("%d characters", MaxRequestID), "the server makes one of its own"},
+	{"`X-Request-Id`", fmt.Sprintf("%d characters", MaxRequestID), "the server makes one"},
 	{"`Idempotency-Key`", fmt.Sprintf("%d characters", MaxIdempotencyKey), "400"},
-	{"problems in a 400", fmt.Sprintf("%d, and %d KiB", maxProblems, maxProblemBytes>>10), "the last entry says how many more there are"},
+	{"problems in a 400", fmt.Sprintf("%d, and %d KiB", maxProblems, maxProblemBytes>>10), "the last " +
+		"entry counts the rest"},
 	{"members of an object, nesting", fmt.Sprintf("%d, and %d levels", wire.MaxMembers, wire.MaxDepth),
 		"400: the body is not read any further"},
 	{"passengers of a booking", fmt.Sprint(MaxPassengersBooked), "400"},
@@ -108,28 +109,27 @@ var LimitTable = []limitRow{
 	{"requests that wait for events", fmt.Sprintf("%d of a partner", MaxPolls), "answered at once"},
 	{"connections", fmt.Sprintf("half of the files that the server may open, at most %d; "+
 		"a quarter of that for an address (IPv6: a /64)", MaxConnections),
-		fmt.Sprintf("the longest idle one of that address is closed, or, when all are taken, of anyone; "+
-			"a request that waits for events is idle. "+
-			"Where none is idle, probes have %d places more, and other requests get 503 there",
+		fmt.Sprintf("the longest idle connection of that address is closed or, when all are taken, of "+
+			"any address; a request that waits for events is idle. If none is idle, %d more places are "+
+			"kept for probes; other requests get 503",
 			SpareConnections)},
-	{"answers that clients do not take", fmt.Sprintf("%d MiB for an address (IPv6: a /64), %d MiB in all, of bytes that "+
-		"were made for them and are not written yet; what is the same for everybody does not count",
+	{"answers that clients do not read", fmt.Sprintf("%d MiB for an address (IPv6: a /64), %d MiB in "+
+		"allof bytes not yet written; bytes that are the same for everybody do not count",
 		maxBacklogOfAddress>>20, maxBacklog>>20),
-		"of the connections that have such bytes, of that address or of all, the one whose last byte was taken longest " +
-			"ago is closed; an answer that is larger by itself is written while nothing else waits beside it"},
+		"the connection whose last byte was taken longest ago is closed, of that address or of all; a " +
+			"single larger answer is written while no other waits"},
 	{"calls of the provider", fmt.Sprintf("%d at a time", MaxAsking),
-		"the others wait their turn; what has not had it after 25 s is 500 `PROVIDER_FAILED`"},
+		"the others wait their turn; after 25 s they get 500 `PROVIDER_FAILED`"},
 	{"sessions of a user", fmt.Sprint(MaxSessions), "the oldest ends"},
-	{"former refresh tokens that end a session", fmt.Sprintf("the last %d", maxRefreshes), "an older one is 401, and the session goes on"},
+	{"former refresh tokens that end a session", fmt.Sprintf("the last %d", maxRefreshes), "an older " +
+		"token gets 401, and the session continues"},
 	{"reports that are not written yet", fmt.Sprintf("%d of a company", MaxQueuedReports), "429 `TOO_MANY_REQUESTS`"},
 	{"reports that are kept", fmt.Sprintf("%d of a company, and %d MB of files", MaxKeptReports,
-		MaxReportBytes/1_000_000), "429 `TOO_MANY_REQUESTS` until the oldest has expired; " +
-		"one that is ordered already and whose file has no room is written then"},
+		MaxReportBytes/1_000_000), "429 `TOO_MANY_REQUESTS` until the oldest has expired; a report whose file has no room is written then"},
 	{"password checks", fmt.Sprintf("%d failures of an e-mail, %d of an address in 15 minutes", EmailFailures,
 		AddressFailures), "429 `TOO_MANY_REQUESTS`"},
-	{"requests a second", fmt.Sprintf("what the operator sets, of a partner or an address; an answer costs "+
-		"one more for each whole %d bytes of its body, taken off after it", BytesAsRequest), "429 `TOO_MANY_REQUESTS`"},
+	{"requests a second", fmt.Sprintf("what the operator sets for a partner or an address; an answer costs one more for each whole %d bytes of its body", BytesAsRequest), "429 `TOO_MANY_REQUESTS`"},
 	{"worlds of a test bench, rules of one, `for`", fmt.Sprintf("%d, %d, %v", MaxWorlds, MaxRules, MaxFault), "409, 400, 400"},
-	{"what a test bench keeps of the body of a request", fmt.Sprintf("%d KiB", MaxBodyKept>>10), "the rest is not kept"},
-	{"the disk", "what a change writes must fit, whatever its size", "503 `UNAVAILABLE`, and nothing is changed"},
+	{"request bodies on a test bench", fmt.Sprintf("%d KiB", MaxBodyKept>>10), "only the beginning is kept"},
+	{"the disk", "the lines of a change must fit", "503 `UNAVAILABLE`, and nothing is changed"},
 }

@@ -43,7 +43,7 @@ func (s *Core) RunDue() {
 		select {
 		case err := <-done:
 			if err != nil {
-				s.Log.Warn("something that was due could not be done; it is tried again", "err", err)
+				s.Log.Warn("work that was due has failed; it will be tried again", "err", err)
 			}
 		case <-s.Base.Done():
 			return

@@ -11,7 +11,7 @@ import (
 
 // ErrSocketLink is the error of a socket in whose place there is a symbolic link: it may lead to the server
 // of another directory.
-var ErrSocketLink = errors.New("is a symbolic link, and none is followed in the data directory")
+var ErrSocketLink = errors.New("is a symbolic link; none is followed inside the data directory")
 
 // DialSocket connects to the socket of a directory; a link in its place is ErrSocketLink.
 func DialSocket(ctx context.Context, path string) (net.Conn, error) {

@@ -51,7 +51,7 @@ func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, se
 		now = m.from(at)
 		if now.Before(at) || now.Year() > web.MaxYear {
 			return nil, web.Invalid(web.Problem(m.given(),
-				"would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339)))
+				"would move the clock back, or beyond the year 2199; the time is "+at.Format(time.RFC3339)))
 		}
 		frozen = !st.Clock().Still.IsZero()
 		if m.Frozen != nil {

@@ -98,7 +98,7 @@ func (s *Bench) getTest(d *desk.Desk, w http.ResponseWriter, r *http.Request, by
 }
 
 // errTick is of a form that says nothing.
-var errTick = errors.New("say by how much the clock is to be moved, or whether it is to stand still")
+var errTick = errors.New("say how far to move the clock, or whether it should stand still")
 
 // postClock answers POST /test/clock: the clock is moved forward, stands still, or ticks again.
 func (s *Bench) postClock(d *desk.Desk, w http.ResponseWriter, r *http.Request, by ledger.By) error {
@@ -149,7 +149,7 @@ func (s *Bench) postFaults(d *desk.Desk, w http.ResponseWriter, r *http.Request,
 	})
 }
 
-// postWorlds answers POST /test/worlds: a world is made, made again, or removed.
+// postWorlds answers POST /test/worlds: a world is being made, replaced or removed; try again.
 func (s *Bench) postWorlds(d *desk.Desk, w http.ResponseWriter, r *http.Request, _ ledger.By) error {
 	worlds := s.worlds.Load()
 	if worlds == nil {
@@ -167,7 +167,7 @@ func (s *Bench) postWorlds(d *desk.Desk, w http.ResponseWriter, r *http.Request,
 		case "remove":
 			return "The world " + name + " is gone.", worlds.Remove(name)
 		}
-		return "", errors.New("a world is made, made again, or removed")
+		return "", errors.New("a world is being made, replaced or removed; try again")
 	})
 }
 

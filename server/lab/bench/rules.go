@@ -234,7 +234,7 @@ func (r *Rule) checkMembers(in *wire.Reader, given map[string]bool) {
 		in.RejectAt("bytes", fmt.Sprintf("must be at least 1 where do is %s", r.Do))
 	}
 	if r.Do == ProviderSilent && r.For > provider.ConfirmTime {
-		in.RejectAt("for", fmt.Sprintf("must be at most %v where do is %s: nobody waits longer",
+		in.RejectAt("for", fmt.Sprintf("must be at most %v where do is %s",
 			provider.ConfirmTime, r.Do))
 	}
 	only := r.Do.routesOf()

@@ -83,8 +83,8 @@ func (s *Bench) clockFits(st ledger.State, last time.Time) error {
 	at := s.set.StartAt
 	starts := !at.IsZero() && !st.Clock().Set
 	if starts && st.Bookings.Count() > 0 && last.After(at.Add(time.Second)) {
-		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, "+
-			"%s: there are bookings",
+		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line at %s: there are "+
+			"bookings",
 			stand.ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
 	}
 	return nil

@@ -104,7 +104,7 @@ const faultCode = "FAULT"
 func usual(status int) *web.Failure {
 	switch status {
 	case http.StatusBadRequest:
-		return web.Explain(web.Invalid(web.Problem("body", "is not as it must be")))
+		return web.Explain(web.Invalid(web.Problem("body", "has the wrong form")))
 	case http.StatusUnauthorized:
 		return web.ErrUnauthorized
 	case http.StatusForbidden:

@@ -151,7 +151,7 @@ func (c *Control) ofWorld(answer func(*bench.Bench, http.ResponseWriter, *http.R
 var worldName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 // mustBeName is what a name must do.
-const mustBeName = "be 1 to 40 of a-z, 0-9, - and _, the first of them a letter or a digit"
+const mustBeName = "have 1 to 40 characters of a-z, 0-9, - and _, and begin with a letter or a digit"
 
 // post answers POST /worlds.
 func (c *Control) post(w http.ResponseWriter, r *http.Request) error {
@@ -208,7 +208,7 @@ func openPort(port int) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, errTaken
 	case errors.Is(err, syscall.EACCES):
-		return nil, web.Invalid(web.Problem("port", "may not be opened by the user of the server"))
+		return nil, web.Invalid(web.Problem("port", "cannot be opened by the user of the server"))
 	}
 	return ln, noRoom(err)
 }
@@ -246,8 +246,8 @@ func (c *Control) mayMake(name, from string) (*World, error) {
 	}
 	if _, err := front.Socket(c.path(name)); err != nil {
 		return nil, web.Invalid(
-			web.Problem("name", fmt.Sprintf("makes the path of the world's socket too long, "+
-				"which may have %d bytes; serve a directory with a shorter path", front.MaxSocketPath)),
+			web.Problem("name", fmt.Sprintf("makes the path of the world's socket longer than %d bytes; "+
+				"serve a directory with a shorter path", front.MaxSocketPath)),
 		)
 	}
 	return of, nil
@@ -287,7 +287,7 @@ func noRoom(err error) error {
 		return err
 	}
 	return web.FailLater(http.StatusServiceUnavailable, "UNAVAILABLE",
-		"there is no room for a world: the disk is full, or too many files are open", time.Second)
+		"there is no room for a world: the disk is full or too many files are open", time.Second)
 }
 
 // put answers PUT /worlds/{name}.

@@ -127,23 +127,23 @@ func TestStatusSaysWhatTheServiceSays(t *testing.T) {
 	a := x.world("a", "main")
 	const own = `"errorCode":"OFFER_EXPIRED","message":"too late","details":{"field":"offerId","n":[1, null]}`
 	for _, c := range []struct{ status, besides, want, header string }{
-		{"400", "", `{"message":"body is not as it must be","errorCode":"VALIDATION_ERROR","details":{"field":"body"}}`, ""},
+		{"400", "", `{"message":"body has the wrong form","errorCode":"VALIDATION_ERROR","details":{"field":"body"}}`, ""},
 		{"401", "", `{"message":"AUTH_INVALID_CREDENTIALS","errorCode":"UNAUTHORIZED"}`, ""},
 		{"403", "", `{"message":"AUTH_NO_ACCESS","errorCode":"FORBIDDEN"}`, ""},
 		{"404", "", `{"message":"RESOURCE_NOT_FOUND","errorCode":"NOT_FOUND"}`, ""},
 		{"405", "", `{"message":"the method is not allowed here","errorCode":"METHOD_NOT_ALLOWED"}`, ""},
 		{"409", "", `{"message":"a request with this Idempotency-Key is still running; ` +
-			`send it again for its answer","errorCode":"CONFLICT","details":{"reason":"IN_PROGRESS"}}`, ""},
-		{"410", "", `{"message":"the legacy interface is no longer there for you; see the migration guide",` +
+			`send it again to get its answer","errorCode":"CONFLICT","details":{"reason":"IN_PROGRESS"}}`, ""},
+		{"410", "", `{"message":"the legacy interface has ended for this partner; see the migration guide",` +
 			`"errorCode":"GONE","details":{"migrationGuide":"/docs/migration"}}`, ""},
 		{"413", "", `{"message":"the body is larger than 256 KiB","errorCode":"BODY_TOO_LARGE"}`, ""},
 		{"415", "", `{"message":"the body must be application/json","errorCode":"UNSUPPORTED_MEDIA_TYPE"}`, ""},
-		{"422", "", `{"message":"this Idempotency-Key was used for another request; each has a key of its own",` +
+		{"422", "", `{"message":"this Idempotency-Key was used for another request; use a new key for each request",` +
 			`"errorCode":"IDEMPOTENCY_KEY_REUSED"}`, ""},
 		{"429", "", `{"message":"too many attempts","errorCode":"TOO_MANY_REQUESTS"}`, "1"},
 		{"429", `"retryAfter":9`, `{"message":"too many attempts","errorCode":"TOO_MANY_REQUESTS"}`, "9"},
 		{"500", "", `{"message":"unexpected server error","errorCode":"INTERNAL"}`, ""},
-		{"503", "", `{"message":"the server is starting or stopping","errorCode":"UNAVAILABLE"}`, "1"},
+		{"503", "", `{"message":"the server is starting or stopping; try again","errorCode":"UNAVAILABLE"}`, "1"},
 		{"502", "", `{"message":"a rule of the test bench made this answer","errorCode":"FAULT"}`, ""},
 		{"418", `"retryAfter":2`, `{"message":"a rule of the test bench made this answer","errorCode":"FAULT"}`, "2"},
 		{"400", own, `{"message":"too late","errorCode":"OFFER_EXPIRED","details":{"field":"offerId","n":[1, null]}}`, ""},

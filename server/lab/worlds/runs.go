@@ -26,7 +26,7 @@ func isRunAct(do string) bool {
 // errMainRun is the answer to a change of a run of main. Its journal says who has done what, and every user
 // of this machine may call here: the directory's socket is asked, which knows its caller.
 var errMainRun = web.Detailed(http.StatusForbidden, "FORBIDDEN", "AUTH_NO_ACCESS", func(w *wire.Writer) {
-	w.Texts("field", "name", "hint", "runs of main are changed by the verb run, or at the desk")
+	w.Texts("field", "name", "hint", "runs of main can be changed only by waybill run or at the desk")
 })
 
 // putRun answers PUT /worlds/{name}/runs/{tripId}/{date}: the run is cancelled, moved or restored, as the

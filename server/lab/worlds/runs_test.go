@@ -74,7 +74,7 @@ func TestARunOfMainIsNotChangedByCalls(t *testing.T) {
 		`{`,
 	} {
 		got := x.call(403, "PUT", "/worlds/main/runs/kl-0530/2026-11-25", body).body
-		if !strings.Contains(got, "AUTH_NO_ACCESS") || !strings.Contains(got, "changed by the verb run") {
+		if !strings.Contains(got, "AUTH_NO_ACCESS") || !strings.Contains(got, "only by waybill run") {
 			t.Errorf("%s: %s", body, got)
 		}
 	}

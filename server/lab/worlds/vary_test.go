@@ -59,7 +59,7 @@ func TestFaultsOfAServerThatVaries(t *testing.T) {
 		t.Errorf("cut: %v %v %s", cut.err, cut.Response, cut.body)
 	}
 	made := x.ask("GET", target, "")
-	const says = `{"errors":[{"message":"the server is starting or stopping","errorCode":"UNAVAILABLE"}]}`
+	const says = `{"errors":[{"message":"the server is starting or stopping; try again","errorCode":"UNAVAILABLE"}]}`
 	if made.body != says+"\n" || made.Header.Get("Waybill-Fault") != "3" {
 		t.Errorf("made: %v %s", made.Header, made.body)
 	}

@@ -185,17 +185,17 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // The answers to calls that cannot be.
 var (
 	errKnown = web.Fail(http.StatusConflict, "CONFLICT",
-		"there is a world of this name; PUT makes it another copy")
+		"a world of this name exists; PUT makes it another copy")
 	errTaken = web.Fail(http.StatusConflict, "CONFLICT",
-		"the port is taken; without port the world gets a free one")
+		"the port is taken; leave out port to get a free one")
 	errMain = web.Fail(http.StatusConflict, "CONFLICT",
-		"main is what worlds are made of: it is neither replaced nor removed")
+		"main is what worlds are copied from: it cannot be replaced or removed")
 )
 
 // errMany is the answer where there are as many worlds as may be.
 func errMany(most int) error {
 	return web.Fail(http.StatusConflict, "CONFLICT",
-		fmt.Sprintf("there are %d worlds, and no more may be made: each needs files to be open", most))
+		fmt.Sprintf("there are %d worlds, which is the limit: each keeps files open", most))
 }
 
 // make makes a world that is a copy of another as it is now, on a port that is open already. The port is

@@ -42,7 +42,7 @@ func TestTheLargestGroupFitsItsWeight(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if strings.Contains(logged.String(), "larger than they were weighed") {
+	if strings.Contains(logged.String(), "larger than was reserved") {
 		t.Error(logged)
 	}
 }

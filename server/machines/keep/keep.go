@@ -117,7 +117,7 @@ func (k *Keeper) Catch(head journal.Head) error {
 func (k *Keeper) catch(head journal.Head) error {
 	line, err := k.read()
 	if err != nil {
-		return fmt.Errorf("%w before it said what it has", ErrEnded)
+		return fmt.Errorf("%w before it said which lines it has", ErrEnded)
 	}
 	seq, hash, found := strings.Cut(line, " ")
 	last, wrong := strconv.ParseUint(seq, 10, 64)
@@ -273,7 +273,8 @@ func (k *Keeper) readSeq(most uint64) (uint64, error) {
 	most = max(most, k.sent) // it may have answered what was sent while this waited
 	k.mu.Unlock()
 	if err != nil || seq > most {
-		return 0, fmt.Errorf("the keeper says %.100q, which is no line that was sent to it", line)
+		return 0, fmt.Errorf("the keeper answered %.100q, which is not the seq of a line that was sent "+
+			"to it", line)
 	}
 	return seq, nil
 }
@@ -303,7 +304,7 @@ func (k *Keeper) Close() {
 	select {
 	case <-k.ended:
 	case <-time.After(endWithin):
-		k.Log.Warn("the keeper does not end once it has all, and is killed")
+		k.Log.Warn("the keeper has all lines but does not end; it is killed")
 		syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
 		<-k.ended
 	}

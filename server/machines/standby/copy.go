@@ -75,8 +75,8 @@ func openCopy(fsys durable.FS, o Options) (c *journalCopy, err error) {
 		return nil, err
 	}
 	if _, none := readonly.ReadFile(fsys, checkpoint.PrivateKeyFile); none == nil {
-		return nil, errors.Join(foreign("the directory has a %s: it has been started, and has a history of its own; "+
-			"without that file it can be a standby", checkpoint.PrivateKeyFile), c.lock.Close())
+		return nil, errors.Join(foreign("the directory has a %s: it was started and has its own "+
+			"history; remove that file to make it a standby", checkpoint.PrivateKeyFile), c.lock.Close())
 	}
 	if err := c.clockFits(); err != nil {
 		return nil, errors.Join(err, c.lock.Close())
@@ -140,7 +140,7 @@ func (c *journalCopy) format(text []byte) error {
 	case err == nil && bytes.Equal(have, text):
 		return nil
 	case err == nil:
-		return foreign("FORMAT: it is another directory, %q, than the one there, %q", text, have)
+		return foreign("FORMAT: the lines are of the directory %q, and this one is %q", text, have)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -168,13 +168,13 @@ func (c *journalCopy) append(text []byte) error {
 	case l.IsNewer(err, c.head):
 		return fmt.Errorf("line %d: %w: it %v", c.next(), journal.ErrNewer, err)
 	case err != nil:
-		return foreign("what comes where line %d is expected %v", c.next(), err)
+		return foreign("the input where line %d is expected %v", c.next(), err)
 	case l.Seq <= c.head.Seq:
 		return c.compare(&l)
 	case l.Seq > c.next():
 		return foreign("line %d comes where line %d is expected", l.Seq, c.next())
 	case c.head.Hash == [32]byte{}:
-		return foreign("line %d comes before the file FORMAT, which says what directory it is of", l.Seq)
+		return foreign("line %d comes before the file FORMAT, which names its directory", l.Seq)
 	}
 	if err := l.Follows(c.head); err != nil {
 		return foreign("line %d %v", l.Seq, err)
@@ -236,9 +236,9 @@ func (c *journalCopy) compare(l *journal.Line) error {
 	return c.lines.Read([]uint64{l.Seq}, func(have *journal.Line) error {
 		switch {
 		case have.Type == journal.KindForked && have.Hash != l.Hash:
-			return foreign("line %d is another: this directory has been started, and has gone on by itself", l.Seq)
+			return foreign("line %d differs: this directory was started, and has gone on by itself", l.Seq)
 		case have.Hash != l.Hash || !bytes.Equal(have.Chained, l.Chained):
-			return foreign("line %d is another than the one there", l.Seq)
+			return foreign("line %d differs from the line that is already here", l.Seq)
 		}
 		return nil
 	})

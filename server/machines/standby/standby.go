@@ -42,8 +42,8 @@ type Options struct {
 }
 
 // ErrMovedClock is the error of a directory, or of a line for it, that NoClock refuses.
-var ErrMovedClock = errors.New("clock.set: the clock was set, so that the journal is a test bench's; " +
-	"this binary cannot move a clock, and only reads such a directory")
+var ErrMovedClock = errors.New("the journal has a clock.set line, so it belongs to a test bench; this " +
+	"lean binary can only read it")
 
 // Receive takes a copy's lines and files from a stream. It writes on out the number and the hash of the last
 // line that the copy has ("0 -" is none), and then the number of the last line of each batch, once that is on
@@ -155,7 +155,8 @@ func (r *receiver) read() (line []byte, err error) {
 		case err == bufio.ErrBufferFull:
 			continue
 		case err == io.EOF && len(line) > 0:
-			return nil, fmt.Errorf("the input ends in the middle of a line: ask again from line %d", r.to.next())
+			return nil, fmt.Errorf("the input ends in the middle of a line: ask for lines from %d on "+
+				"again", r.to.next())
 		}
 		return line, err
 	}
@@ -190,20 +191,20 @@ var timetableFile = regexp.MustCompile(`^` + ledger.TimetableDir + `/(([0-9a-f]{
 func (r *receiver) file(text []byte) error {
 	name, data, err := parseFile(text)
 	if err != nil {
-		return foreign("a line that should hold a file does not: %v", err)
+		return foreign("a line that should hold a file is wrong: %v", err)
 	}
 	if name == "FORMAT" {
 		return r.to.format(data)
 	}
 	if timetable := timetableFile.FindStringSubmatch(name); timetable != nil {
 		if fmt.Sprintf("%x", sha256.Sum256(data)) != timetable[2] {
-			return foreign("%s: is not what its name says", name)
+			return foreign("%s: its content does not fit its name", name)
 		}
 		return r.publish(ledger.TimetableDir, timetable[1], data)
 	}
 	key, inKeys := strings.CutPrefix(name, ledger.KeyDir+"/")
 	if !inKeys || !tail.IsKey(key) {
-		return foreign("%q: is not a file that a copy is sent", name)
+		return foreign("%q is not a file of a copy", name)
 	}
 	if err := tail.CheckKey(key, data); err != nil {
 		return foreign("%s: %v", name, err)

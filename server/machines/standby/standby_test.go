@@ -88,7 +88,7 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 	// Promoted by mistake while the primary lives: it takes no more lines, and says why.
 	p.Forget(t, "email", "nobody@example.com")
 	_, err = rig.Received(dir, rig.Tailed(t, p.Dir, "copy", 1))
-	if !errors.As(err, new(*standby.Foreign)) || !strings.Contains(err.Error(), "has been started") {
+	if !errors.As(err, new(*standby.Foreign)) || !strings.Contains(err.Error(), "it was started") {
 		t.Errorf("after it was started: %v", err)
 	}
 }
@@ -115,27 +115,34 @@ func TestAStandbyTakesNothingElse(t *testing.T) {
 	}
 	last := stream[len(stream)-1]
 	for name, c := range map[string]struct{ stream, want string }{
-		"no format":          {strings.Join(stream[first:], ""), "before the file FORMAT"},
-		"a line left out":    {strings.Join(stream[:len(stream)-2], "") + last, "comes where line"},
-		"a line changed":     {strings.Join(stream[:len(stream)-1], "") + strings.Replace(last, "2026", "2027", 1), "hash"},
-		"a line of nothing":  {with(len(stream)-1, "\n"), "is not in the form"},
-		"garbage":            {with(len(stream)-1, "garbage\n"), "is not in the form"},
-		"an old one changed": {with(len(stream), strings.Replace(stream[first], "creation", "Creation", 1)), "another"},
-		"another format":     {with(len(stream), file("FORMAT", "waybill-journal v1 OTHER\n")), "another directory"},
-		"the signing key":    {with(1, file("checkpoint.key", "x")), "is not a file that a copy is sent"},
-		"a way out":          {with(1, file("keys/../../x", "x")), "is not a file that a copy is sent"},
-		"a way out, rooted":  {with(1, file("/etc/passwd", "x")), "is not a file that a copy is sent"},
-		"another timetable":  {with(1, file("timetables/"+strings.Repeat("0", 64)+".jsonl", "x")), "not what its name"},
+		"no format":         {strings.Join(stream[first:], ""), "before the file FORMAT"},
+		"a line left out":   {strings.Join(stream[:len(stream)-2], "") + last, "comes where line"},
+		"a line changed":    {strings.Join(stream[:len(stream)-1], "") + strings.Replace(last, "2026", "2027", 1), "hash"},
+		"a line of nothing": {with(len(stream)-1, "\n"), "is not in the form"},
+		"garbage":           {with(len(stream)-1, "garbage\n"), "is not in the form"},
+		"an old one " +
+			"changed": {with(len(stream), strings.Replace(stream[first], "creation", "Creation", 1)), "differs"},
+		"another format": {with(len(stream), file("FORMAT", "waybill-journal v1 "+
+			"OTHER\n")), "and this one is"},
+		"the signing key":    {with(1, file("checkpoint.key", "x")), "is not a file of a copy"},
+		"a way out":          {with(1, file("keys/../../x", "x")), "is not a file of a copy"},
+		"a way out, rooted":  {with(1, file("/etc/passwd", "x")), "is not a file of a copy"},
+		"another timetable":  {with(1, file("timetables/"+strings.Repeat("0", 64)+".jsonl", "x")), "does not fit its name"},
 		"no file":            {with(1, `{"file":"FORMAT","data":7}`+"\n"), "should hold a file"},
 		"more than a file":   {with(1, strings.Replace(stream[0], "}", "}{}", 1)), "should hold a file"},
 		"a file's other way": {with(1, strings.Replace(stream[0], "file", "File", 1)), "is not in the form"},
-		"a key of no name":   {with(1, file("keys/tickets2", strings.Repeat("0", 64)+"\n")), "is not a file that a copy is sent"},
+		"a key of no name":   {with(1, file("keys/tickets2", strings.Repeat("0", 64)+"\n")), "is not a file of a copy"},
 		"a ring of nothing":  {with(1, file("keys/offer-tokens", "")), "is not a key"},
 		"a ring, changed":    {with(1, file("keys/offer-tokens", "1 "+strings.Repeat("0", 63)+" -\n")), "is not a key"},
-		"a key too short":    {with(1, file("keys/tickets", strings.Repeat("0", 62)+"\n")), "keys/tickets: is not a key"},
-		"a key of letters":   {with(1, file("keys/outbound", strings.Repeat("x", 64)+"\n")), "keys/outbound: is not a key"},
-		"a key too long":     {with(len(stream), file("keys/development-idp", strings.Repeat("0", 66)+"\n")), "is not a key"},
-		"a seed of letters":  {with(len(stream), file("keys/seed", "x\n")), "keys/seed: is not a number"},
+		"a key too " +
+			"short": {with(1, file("keys/tickets", strings.Repeat("0", 62)+"\n")), "keys/tickets: is " +
+			"not a key"},
+		"a key of " +
+			"letters": {with(1, file("keys/outbound", strings.Repeat("x", 64)+"\n")), "keys/outbound: " +
+			"is not a key"},
+		"a key too " +
+			"long": {with(len(stream), file("keys/development-idp", strings.Repeat("0", 66)+"\n")), "is not a key"},
+		"a seed of letters": {with(len(stream), file("keys/seed", "x\n")), "keys/seed: is not a number"},
 	} {
 		dir := filepath.Join(t.TempDir(), "standby")
 		_, err := rig.Received(dir, c.stream)
@@ -463,7 +470,7 @@ func TestTailWritesWhatIsOnTheDisk(t *testing.T) {
 		tail.Options{Format: "json"},
 		&out,
 	)
-	if err == nil || !strings.Contains(err.Error(), "nothing shows that the lines from") {
+	if err == nil || !strings.Contains(err.Error(), "it is not known whether the lines from") {
 		t.Errorf("%v", err)
 	}
 	if n := strings.Count(out.String(), "\n"); n == 0 || n >= len(lines) {

@@ -64,7 +64,7 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 	case "sql":
 		t.to = export.NewSQL(out)
 	default:
-		return fmt.Errorf("%q is no format of lines", o.Format)
+		return fmt.Errorf("%q is not a format of lines", o.Format)
 	}
 	return t.run(live, o.Follow)
 }
@@ -210,8 +210,8 @@ func (t *tail) end() error {
 	if len(t.waiting) == 0 {
 		return nil
 	}
-	return fmt.Errorf("nothing shows that the lines from %d to %d are on the disk: no server has the directory "+
-		"open, and it was not closed; the next start says", t.waiting[0].Seq, t.waiting[len(t.waiting)-1].Seq)
+	return fmt.Errorf("it is not known whether the lines from %d to %d are on the disk: the directory "+
+		"was not closed; the next start decides", t.waiting[0].Seq, t.waiting[len(t.waiting)-1].Seq)
 }
 
 // plain writes the lines as they are.

@@ -91,7 +91,7 @@ func (s *Executor) Do(op string, a *Act) error {
 	// Verb and server may be of different builds: whoever installs a new one restarts the server later.
 	known, ok := operations[op]
 	if !ok {
-		return fmt.Errorf("the running server does not know %q; is it of another version?", op)
+		return fmt.Errorf("the running server does not know %q; is it another version?", op)
 	}
 	if err := CheckForm(op, a.Form); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *Executor) Handler() http.Handler {
 		// The kernel has said who is at the other end of the socket.
 		by, known := Caller(r.Context())
 		if !known { // no line may be without its author
-			http.Error(w, "who calls cannot be told", http.StatusForbidden)
+			http.Error(w, "the caller is not known", http.StatusForbidden)
 			return
 		}
 		// What the verb prints is sent while it works, so that the error can only come at its end.
@@ -211,7 +211,8 @@ func (s *Executor) adminRotateKeys(a *Act) (string, error) {
 		})
 	})
 	if err != nil {
-		return "", fmt.Errorf("the new key could not be written, the former one stays; rotate again: %w", err)
+		return "", fmt.Errorf("the new key could not be written and the previous one stays; rotate "+
+			"again: %w", err)
 	}
 	return "offers are signed with a new key", nil
 }
@@ -247,8 +248,8 @@ func (s *Executor) addUser(by ledger.By, p auth.Person, password, slug string, r
 		good := password != "" && utf8.ValidString(password) && !web.HasControl(password)
 		_, made = e.(*auth.UserAdded)
 		if made && !(good && web.ValidName(p.FirstName) && web.ValidName(p.LastName)) {
-			return nil, errors.New("a new user has a first name and a last name of 1 to 100 characters, " +
-				"and a password, the first line of standard input; neither has control characters")
+			return nil, errors.New("a new user needs a first name and a last name of 1 to 100 " +
+				"characters without control characters, and a password on the first line of standard input")
 		}
 		return e, nil
 	})
@@ -312,11 +313,11 @@ func (s *Executor) adminSign(*Act) (string, error) {
 func (s *Executor) adminIDToken(a *Act) (string, error) {
 	switch {
 	case s.identity.Client == nil:
-		return "", errors.New("there is no key that signs ID tokens: the directory was never served, " +
-			"and waybill serve makes it")
+		return "", errors.New("there is no key that signs ID tokens: the directory was never served; " +
+			"waybill serve makes the key")
 	case s.identity.Key == nil:
-		return "", errors.New("the server trusts the identity provider of its -idp flags, " +
-			"not the built-in one")
+		return "", errors.New("the server trusts the identity provider of its -idp flags, not the " +
+			"built-in provider")
 	}
 	now, err := s.Now()
 	return oidc.Mint(s.identity.Key, a.Form.Get("email"), now), err

@@ -65,7 +65,7 @@ func (s *Executor) adminForget(a *Act) (string, error) {
 		return "", err
 	}
 	if err := x.run(); err != nil {
-		return "", fmt.Errorf("not everything is erased yet; do it again: %w", err)
+		return "", fmt.Errorf("not everything is erased yet; run it again: %w", err)
 	}
 	return x.said(), nil
 }
@@ -103,9 +103,9 @@ func (x *erasure) said() string {
 			words.Counted(x.done.tickets, "ticket"), words.Counted(len(x.named), "line"),
 			words.Counted(x.done.reports, "report"))
 	case x.email != "":
-		return "nothing to erase: no ticket, and no line of the journal, has that address"
+		return "nothing to erase: no ticket and no line of the journal has that address"
 	}
-	return "nothing to erase: the passengers of that booking are forgotten, and no line of the " +
+	return "nothing to erase: the passengers of that booking are already forgotten, and no line of the " +
 		"journal has their names"
 }
 

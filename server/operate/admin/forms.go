@@ -40,14 +40,14 @@ func checkImport(form url.Values) error {
 	return nil
 }
 
-// checkPartner checks that a partner has a name.
+// checkPartner checks that a partner must have a name.
 func checkPartner(form url.Values) error {
 	name := form.Get("name")
 	switch {
 	case name == "":
-		return errors.New("a partner has a name")
+		return errors.New("a partner must have a name")
 	case strings.TrimSpace(name) != name || strings.ContainsFunc(name, words.Acts):
-		return fmt.Errorf("the name %q has blanks around it, or characters that are not seen", name)
+		return fmt.Errorf("the name %q has blanks around it, or invisible characters", name)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func checkEmail(form url.Values) error {
 // checkForget checks whose personal data is erased, and why.
 func checkForget(form url.Values) error {
 	if form.Has("booking") == form.Has("email") {
-		return errors.New("one of -booking and -email must be given")
+		return errors.New("give either -booking or -email")
 	}
 	sold := form.Get("booking")
 	if _, ok := ids.Parse(sold); form.Has("booking") && !ok {

@@ -279,10 +279,11 @@ func (s *Executor) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 	}
 	surplus := sold.Surplus(tt, now)
 	for _, x := range surplus.Oversold {
-		fmt.Fprintf(out, "%s now; nothing more is sold on that part of it while that is so\n", x)
+		fmt.Fprintf(out, "%s now; no more seats are sold on that part of it while that is so\n", x)
 	}
 	for _, x := range surplus.Shared {
-		if _, err := fmt.Fprintf(out, "%s now; both stay as sold, and one needs another seat\n", x); err != nil {
+		if _, err := fmt.Fprintf(out, "%s now; both stay as sold, and one needs another "+
+			"seat\n", x); err != nil {
 			return err
 		}
 	}

@@ -119,7 +119,7 @@ func checkManifest(form url.Values) error {
 	format := manifestFormat(form)
 	if form.Has("json") {
 		if form.Has("format") {
-			return errors.New("-json is a format of its own: leave out -format")
+			return errors.New("-json is a format too: leave out -format")
 		}
 		_, err := runOf(form)
 		return err

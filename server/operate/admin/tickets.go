@@ -89,8 +89,8 @@ var verdicts = map[string]booking.Verdict{
 // has a provider asks it again by itself, so that there the answer is the provider's alone.
 func (s *Executor) adminTicketAnswer(a *Act) (string, error) {
 	if s.provider.Confirm != nil {
-		return "", errors.New("a provider is configured, and its answer settles the ticket; " +
-			"to answer in its place stop the server, or start it without -provider-url")
+		return "", errors.New("the configured provider answers about this ticket; to answer in its " +
+			"place, stop the server or start it without -provider-url")
 	}
 	ticket, _ := ids.Parse(a.Form.Get("ticket"))
 	verdict := verdicts[a.Form.Get("answer")]
@@ -98,7 +98,7 @@ func (s *Executor) adminTicketAnswer(a *Act) (string, error) {
 	_, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		lines, err := s.provider.Answer(st, now, ticket, verdict, a.Form.Get("reason"), &a.By)
 		if err != nil { // who answers hears where to look for those that wait
-			return nil, fmt.Errorf("ticket %s has not been asked about, or was answered; "+
+			return nil, fmt.Errorf("the provider was not asked about ticket %s, or has answered; "+
 				"waybill ticket asked lists those that wait", ticket)
 		}
 		return lines, nil

@@ -104,7 +104,8 @@ func (s *Dispatcher) Cancel(a Act) (*Outcome, error) {
 		}
 		o.Waiting = waits
 		if waits > 0 {
-			o.Said += fmt.Sprintf("; tickets that wait for the provider's answer, and follow then: %d", waits)
+			o.Said += fmt.Sprintf("; tickets that wait for the provider's answer and follow after it: "+
+				"%d", waits)
 		}
 		return e, err
 	})
@@ -127,7 +128,7 @@ func (o *Outcome) addCanceled(st ledger.State, e *booking.RunCanceled) {
 	o.Said += fmt.Sprintf("; tickets: %d refunded, %d canceled", o.Refunded, o.Canceled)
 	for _, currency := range slices.Sorted(maps.Keys(refunds)) {
 		o.Refunds[currency] = words.Hundredths(refunds[currency]).String()
-		o.Said += fmt.Sprintf("; %s %s come back", o.Refunds[currency], currency)
+		o.Said += fmt.Sprintf("; %s %s are refunded", o.Refunds[currency], currency)
 	}
 	o.addMessages()
 }
@@ -153,7 +154,7 @@ func (s *Dispatcher) Move(a Act, minutes int) (*Outcome, error) {
 		}
 		o.Missed = missed
 		if missed > 0 {
-			o.Said += fmt.Sprintf("; of them miss their change, and need you: %d", missed)
+			o.Said += fmt.Sprintf("; of them miss their connection and need your help: %d", missed)
 		}
 		return e, err
 	})

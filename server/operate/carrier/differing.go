@@ -24,14 +24,14 @@ type Differing struct {
 func (d Differing) String() string {
 	said := d.Run.String()
 	if d.Times > 0 {
-		said += fmt.Sprintf(" leaves at another time than tickets say: %d; run move, also by 0 minutes, brings "+
-			"them along and tells their passengers", d.Times)
+		said += fmt.Sprintf(" leaves at another time than tickets say: %d; run move, even by 0 minutes, "+
+			"updates them and tells their passengers", d.Times)
 	}
 	if d.Stops > 0 {
 		if d.Times > 0 {
 			said += "; it"
 		}
-		said += fmt.Sprintf(" no longer calls where tickets begin or end: %d; their passengers are to be told", d.Stops)
+		said += fmt.Sprintf(" no longer calls where tickets begin or end: %d; tell their passengers", d.Stops)
 	}
 	return said
 }

@@ -32,7 +32,8 @@ func (m *Manifest) Write(out io.Writer, format string) error {
 	case "html":
 		return m.WriteHTML(out)
 	}
-	return fmt.Errorf("%q is no format of a manifest; there are %s", format, strings.Join(Formats, ", "))
+	return fmt.Errorf("%q is not a format of a manifest; the formats are "+
+		"%s", format, strings.Join(Formats, ", "))
 }
 
 // WriteHTML writes the list for paper.

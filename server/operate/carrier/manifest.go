@@ -129,7 +129,7 @@ func (m *Manifest) News() string {
 	case c.Canceled:
 		return "CANCELLED: " + c.Reason
 	case m.Withdrawn:
-		return "NOT IN THE TIMETABLE ANY MORE: nothing of it is sold; its passengers have to be told"
+		return "NO LONGER IN THE TIMETABLE: no more seats are sold; tell its passengers"
 	case c.Shift != 0:
 		return fmt.Sprintf("MOVED by %+d minutes: %s", c.Shift/60, c.Reason)
 	}

@@ -250,7 +250,7 @@ func TestARefusedTicketOfACancelledRun(t *testing.T) {
 		go rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
 		<-asked
 		if said, err := rig.ChangeRun(s, "cancel", "kl-0530"); err != nil ||
-			!strings.Contains(said, "follow then: 1") {
+			!strings.Contains(said, "follow after it: 1") {
 			t.Fatal(said, err)
 		}
 		answer <- errors.New("no")
@@ -281,7 +281,7 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 			second = ids.RunName{Trip: legs[1].Run.Form.Trip, Day: legs[1].Run.Day}
 		})
 		said, err := rig.ChangeRun(s, "move", second.Trip, "date", second.Day.String(), "minutes", "-720")
-		if err != nil || !strings.Contains(said, "miss their change, and need you: 2") {
+		if err != nil || !strings.Contains(said, "miss their connection and need your help: 2") {
 			t.Errorf("%s, %v; %s", said, err, first)
 		}
 		time.Sleep(time.Second)
@@ -291,8 +291,8 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 				news = text
 			}
 		}
-		for _, want := range []string{"Change cannot be made any more: ask the carrier",
-			"cannot be made any more: ask the carrier\n", "неможлива"} {
+		for _, want := range []string{"Change is no longer possible: ask the carrier",
+			"is no longer possible: ask the carrier\n", "неможлива"} {
 			if !strings.Contains(news, want) {
 				t.Errorf("there is no %q in\n%s", want, news)
 			}

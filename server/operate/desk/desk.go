@@ -110,7 +110,7 @@ func (s *Desk) answer(h handler) http.HandlerFunc {
 		by, known := admin.Caller(r.Context())
 		if !known { // no act may be without its author
 			w.Header()["Cache-Control"] = web.NoStore
-			http.Error(w, "who calls cannot be told", http.StatusForbidden)
+			http.Error(w, "the caller is not known", http.StatusForbidden)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, web.MaxBody)
@@ -136,7 +136,7 @@ func (s *Desk) fail(w http.ResponseWriter, r *http.Request, by ledger.By, err er
 		Body:  said,
 	})
 	if err != nil {
-		s.Log.Error("the desk could not say why", "path", r.URL.Path, "err", err)
+		s.Log.Error("the desk could not show its error page", "path", r.URL.Path, "err", err)
 	}
 }
 

@@ -110,7 +110,7 @@ func (s *Desk) postVerify(w http.ResponseWriter, r *http.Request, by ledger.By) 
 // sign has the newest lines signed, before they are verified.
 func (s *Desk) sign() {
 	if err := s.witness.SignNow(admin.SignWithin); err != nil {
-		s.Log.Warn("the newest lines could not be signed before they are verified", "err", err)
+		s.Log.Warn("the newest lines could not be signed before they were verified", "err", err)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestMessagesAreCountedAsWhatBecameOfThem(t *testing.T) {
 			fmt.Sprintf("<dt>Refused for good</dt><dd>%d</dd>", refused),
 			"<dt>Waiting to be sent</dt><dd>0</dd>",
 			"<dt>Sent as e-mail</dt><dd>0</dd>",
-			fmt.Sprintf("<dt>Became files, and were sent to nobody</dt><dd>%d;", files),
+			fmt.Sprintf("<dt>Became files and were not sent</dt><dd>%d;", files),
 		}
 	}
 	o.see("/messages", counted(0, 0)...)
@@ -34,7 +34,7 @@ func TestMessagesAreCountedAsWhatBecameOfThem(t *testing.T) {
 		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`))
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
 	o.see("/messages", counted(2, 1)...) // an e-mail and a text
-	of := o.see("/messages?q="+b.Tickets[0].ID, "Nothing waits.", "1 e-mail is a file")
+	of := o.see("/messages?q="+b.Tickets[0].ID, "No message is waiting.", "1 e-mail is a file")
 	if strings.Contains(of, "<strong>refused</strong>") {
 		t.Errorf("a message of another ticket is listed:\n%s", of)
 	}
@@ -63,7 +63,7 @@ func TestWhatWasNotSentToTheForgottenIsErased(t *testing.T) {
 	page := o.see(run, "paid, e-mail: "+erased, "paid, text: "+erased, "which is gone")
 	o.lacks(page, "no address, no phone", "<strong>refused</strong>")
 	o.see("/messages", "<dt>Refused for good</dt><dd>0</dd>",
-		"<dt>Not sent, as the passenger was forgotten</dt><dd>2</dd>",
+		"<dt>Not sent because the passenger was forgotten</dt><dd>2</dd>",
 		"<dd>2; 1 of them is still in the folder outbox; no e-mail")
 	o.lacks(o.see("/", "2 e-mails became files since the directory was made."), "refused for good")
 	said, err := o.verb("outbox-list", nil)

@@ -197,8 +197,8 @@ func (g *glance) concerns() (list []concern) {
 		list = append(list, concernOf(run.Run, run.String()))
 	}
 	for _, run := range g.frozen.Withdrawn(g.tt, g.now) {
-		list = append(list, concernOf(run.Run, fmt.Sprintf("%s is not in the timetable any more; "+
-			"tickets that are good for it: %d", run.Run, run.Tickets)))
+		list = append(list, concernOf(run.Run, fmt.Sprintf("%s is no longer in the timetable; valid "+
+			"tickets for it: %d", run.Run, run.Tickets)))
 	}
 	if len(g.tt.Trips) == 0 {
 		list = append(list, concern{

@@ -246,10 +246,10 @@ func TestARunThatIsNotSoldSaysSo(t *testing.T) {
 		"kl-0531,",
 	)
 	o.see("/runs?date="+date+"&q="+trip, "not in the timetable", `class="number">0</td>`)
-	o.see(run, "Not in the timetable any more:")
-	o.see("/", "is not in the timetable any more")
+	o.see(run, "No longer in the timetable:")
+	o.see("/", "is no longer in the timetable")
 	o.ask("POST", "/test/clock", `{"advance":"240h"}`, nil)
-	o.see(run, "It is over: nothing can be changed any more.")
+	o.see(run, "The run is over: nothing can be changed any more.")
 }
 
 // importWith imports the demo with texts of its files replaced: a file, what it has, what it is to have.
@@ -293,7 +293,8 @@ func TestMessagesAreShownAsPassengersReadThem(t *testing.T) {
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
 	o.see("/messages", "<strong>refused</strong>", "your ticket is paid", "Try it again", "p@example.com")
 	o.post("/act/outbox-retry", "message=all&desk-back=/messages", "<strong>Done.</strong>",
-		"Nothing waits.", "1 e-mail is a file in the folder outbox", "; no e-mail leaves this machine")
+		"No message is waiting.", "1 e-mail is a file in the folder outbox", "; no e-mail leaves this "+
+			"machine")
 	letters := o.see("/messages", "E-mails that became files", b.Tickets[0].ID)
 	link := regexp.MustCompile(`href="(/letter[^"]+)"`).FindStringSubmatch(letters)
 	if link == nil {

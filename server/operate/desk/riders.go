@@ -148,7 +148,7 @@ func (s *Desk) leftMessage(m *ledger.Told) riderMessage {
 		}
 	case ledger.SentAsNone:
 		x.State = "overtaken"
-		x.Reason = "it was no longer true when it could have been sent"
+		x.Reason = "it was no longer true when it could be sent"
 	case ledger.SentAsErased:
 		x.State = "erased"
 		x.Reason = "not sent: the passenger was forgotten"

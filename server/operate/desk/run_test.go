@@ -147,7 +147,7 @@ func TestTakeItBackIsThereWhereItWouldSucceed(t *testing.T) {
 		"moved with tickets": {func(o *operator) {
 			o.book("Ukrainka")
 			o.act("run-move", "minutes=30&reason=snow")
-		}, false, "The move cannot be taken back: there are tickets for the run at its new time"},
+		}, false, "The move cannot be taken back: tickets were sold for the run at its new time"},
 		"cancelled": {func(o *operator) { o.act("run-cancel", "reason=strike") }, true, ""},
 		"cancelled with tickets": {func(o *operator) {
 			o.book("Ukrainka")
@@ -156,7 +156,7 @@ func TestTakeItBackIsThereWhereItWouldSucceed(t *testing.T) {
 		"over": {func(o *operator) {
 			o.act("run-cancel", "reason=strike")
 			o.ask("POST", "/test/clock", `{"advance":"240h"}`, nil)
-		}, false, "It is over: nothing can be changed any more."},
+		}, false, "The run is over: nothing can be changed any more."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -204,7 +204,7 @@ func TestACancelledRunListsItsTickets(t *testing.T) {
 		t.Error("who has lost the seat stands before who has one")
 	}
 	o.act("run-cancel", "reason=strike")
-	page = o.see(run, "Nobody sits in a bus that does not run.")
+	page = o.see(run, "The run is cancelled, so no seat is taken.")
 	if got := cells(page, paid); !regexp.MustCompile(`^1 Test Ukrainka Kyiv – Lviv refunded \d+\.00 UAH `).
 		MatchString(got) {
 		t.Errorf("who had paid: %s", got)

@@ -15,7 +15,7 @@ func TestTodaySaysWhatThereIs(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	o.see("/", "Nothing was sold yet.", "No e-mail leaves this machine", "TEST CLOCK", "frozen",
+	o.see("/", "Nothing has been sold yet.", "No e-mail leaves this machine", "TEST CLOCK", "frozen",
 		"4 companies, 72 trips", "none are asked")
 	b := o.book("Ukrainka", "Franko").Data.Booking
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
@@ -90,7 +90,7 @@ func TestADispatcherChangesARun(t *testing.T) {
 		"/act/run-restore",
 		form+"&reason=thaw",
 		"<strong>Not done:</strong>",
-		"there are tickets for the run",
+		"tickets were sold for the run",
 	)
 	o.post("/act/run-cancel", form+"&reason=", "<strong>Not done:</strong>", "reason must be given")
 	o.post("/act/run-cancel", form+"&reason=strike", "<strong>Done.</strong>", "1 refunded",

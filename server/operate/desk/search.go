@@ -150,7 +150,7 @@ func (s *Desk) placeOfCode(x *found, text string) (string, error) {
 func (s *Desk) findPassengers(x *found) error {
 	wanted := newWanted(x.Query)
 	if wanted.isTooShort() {
-		x.Wrong = "Of a phone at least four digits are needed."
+		x.Wrong = "Type at least four digits of a phone number."
 		return nil
 	}
 	if wanted.isEmpty() && x.State == "" {

@@ -111,7 +111,7 @@ func TestPassengersAreFoundAsTheyAreSaid(t *testing.T) {
 			`<span class="chip held">held</span>`)
 	}
 	o.see("/search?q=044+765+43+21", "Nothing was found.")
-	o.see("/search?q=123", "Of a phone at least four digits are needed.")
+	o.see("/search?q=123", "Type at least four digits of a phone number.")
 	many := make([]string, 17)
 	for i := range many {
 		many[i] = "Franko"

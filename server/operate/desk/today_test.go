@@ -411,8 +411,11 @@ func TestWithAMailServerNothingWaits(t *testing.T) {
 		Mail: outbound.MailConfig{Addr: "127.0.0.1:9", From: "waybill@example.com"},
 	})
 	o.enter()
-	for _, path := range []string{"/", "/messages"} {
-		if page := o.see(path, "Nothing waits"); strings.Contains(strings.ToLower(page), "no e-mail leaves") {
+	for path, says := range map[string]string{
+		"/":         "Nothing needs your attention",
+		"/messages": "No message is waiting",
+	} {
+		if page := o.see(path, says); strings.Contains(strings.ToLower(page), "no e-mail leaves") {
 			t.Errorf("%s: %s", path, page)
 		}
 	}

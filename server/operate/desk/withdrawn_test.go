@@ -21,7 +21,7 @@ func TestTheListOfAWithdrawnRunSaysSo(t *testing.T) {
 	if !strings.Contains(said, "is no longer in the timetable: 1 ticket stays as sold\n") {
 		t.Error(said)
 	}
-	const news = "NOT IN THE TIMETABLE ANY MORE: nothing of it is sold; its passengers have to be told"
+	const news = "NO LONGER IN THE TIMETABLE: no more seats are sold; tell its passengers"
 	o.see("/waybill?trip="+trip+"&date="+date, news)
 	said, err := o.verb("manifest", url.Values{"trip": {trip}, "date": {date}})
 	if err != nil || !strings.Contains(said, news) {

@@ -145,19 +145,20 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	switch {
 	case r.Host != d.addr && r.Host != "localhost:"+d.port:
-		turnAway(w, "This is the desk of a Waybill directory. It is reached at http://"+d.addr+" only.")
+		turnAway(w, "This is the desk of a Waybill directory. Open it at http://"+d.addr+" only.")
 	case !d.isOwn(r):
-		turnAway(w, "Another page has asked for this. The desk does nothing for other pages.")
+		turnAway(w, "Another page sent this request. The desk accepts requests only from its own pages.")
 	case !isOperators(r):
-		turnAway(w, "Another user of this machine has asked for this. The desk is its own user's.")
+		turnAway(w, "Another user of this machine sent this request. The desk works only for the user "+
+			"who started it.")
 	case r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		d.letIn(w, r)
 	case !d.isIn(r):
-		turnAway(w, "Open the link that waybill desk has printed. It is good once, in one browser; "+
-			"for another, start the desk again.")
+		turnAway(w, "Open the link that waybill desk printed. It works once, in one browser; for "+
+			"another browser, start the desk again.")
 	case !slices.Contains(methods, r.Method):
 		h.Set("Allow", strings.Join(methods, ", "))
-		refuse(w, http.StatusMethodNotAllowed, "Pages are asked for by GET, and forms are sent by POST.")
+		refuse(w, http.StatusMethodNotAllowed, "Use GET for pages and POST for forms.")
 	case path.Clean(r.URL.Path) != r.URL.Path:
 		refuse(w, http.StatusNotFound, "There is no such page.")
 	default:
@@ -197,7 +198,7 @@ func (d *Door) letIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if d.token == "" || !same(r.URL.Query().Get("token"), d.token) {
-		turnAway(w, "This link is not good, or was used before. Start the desk again for another.")
+		turnAway(w, "This link is not valid or was used before. Start the desk again for a new one.")
 		return
 	}
 	d.token = ""
@@ -239,7 +240,7 @@ func refuse(w http.ResponseWriter, status int, why string) {
 func closed(w http.ResponseWriter, _ *http.Request, err error) {
 	why := "The directory's server could not answer: " + err.Error()
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) {
-		why = "No server has the directory open. Start one, and try again: the desk waits."
+		why = "No server has the directory open. Start one and try again; the desk waits."
 	}
 	refuse(w, http.StatusBadGateway, why)
 }

@@ -47,8 +47,8 @@ func Backup(fsys readonly.FS, inUse bool, to durable.FS) (verify.Report, error) 
 			return verify.Report{}, err
 		}
 	}
-	return verify.Report{}, errors.New("personal data was erased while the copy was made, again and again; " +
-		"make the backup later")
+	return verify.Report{}, errors.New("personal data was erased each time the copy was tried; make the " +
+		"backup later")
 }
 
 // paced returns what to write many files through: beside a server, the disk is left to its clients most of
@@ -76,7 +76,7 @@ func backUp(fsys readonly.FS, inUse bool, to durable.FS) (rep verify.Report, sta
 func mustBeEmpty(to readonly.FS) error {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
-		err = errors.New("the directory to write is not empty")
+		err = errors.New("the directory to be written is not empty")
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func (d Decoder) Line(l *journal.Line, visit func(*journal.Line, ledger.Entry) e
 }
 
 // ErrErasedMeanwhile is of what would pass on personal data that was erased while it was read.
-var ErrErasedMeanwhile = errors.New("personal data is erased meanwhile; try again")
+var ErrErasedMeanwhile = errors.New("personal data was erased meanwhile; try again")
 
 // NothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is passed on
 // of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]
@@ -54,8 +54,8 @@ func NothingToErase(fsys readonly.FS) (end journal.Head, err error) {
 		return nil
 	})
 	if err == nil && len(found.Unerased) > 0 {
-		err = errors.New("personal data is being erased, or an erasure was cut short, which waybill forget " +
-			"completes; try again after that")
+		err = errors.New("personal data is being erased, or an erasure was interrupted; run waybill " +
+			"forget to complete it, then try again")
 	}
 	return found.Head, err
 }

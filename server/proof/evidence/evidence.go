@@ -170,7 +170,7 @@ func awaitSigned(fsys readonly.FS, inUse bool, line uint64) (signature, error) {
 		}
 		if !inUse || waited >= signedWait {
 			return signature{}, fmt.Errorf(
-				"line %d is not signed yet: a server signs it when it has started",
+				"line %d is not signed yet: a server signs it when it starts",
 				line,
 			)
 		}
@@ -321,7 +321,7 @@ func (b *bundle) prove(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
 func (b *bundle) path(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
 	path, err := stored.Inclusion(b.hashes, seq-1, b.signed.Seq)
 	if err == nil && !stored.Includes(path, leaf, seq-1, b.signed.Seq, b.signed.Root) {
-		err = errors.New("the lines are not those that were signed; waybill verify says more")
+		err = errors.New("the lines are not the ones that were signed; run waybill verify to see why")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", seq, err)

@@ -47,7 +47,7 @@ func TestNoEvidenceBesideAnErasure(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "out.zip")
 	_, err = evidence.File(durable.Dir(p.Dir), false, history.Filter{Booking: p.Booking}, out)
-	if err == nil || !strings.Contains(err.Error(), "an erasure was cut short") {
+	if err == nil || !strings.Contains(err.Error(), "an erasure was interrupted") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(out); err == nil {

@@ -67,7 +67,7 @@ func Write(fsys readonly.FS, inUse bool, to durable.FS) (head journal.Head, err 
 		err = durable.PublishText(to, ".", "schema.sql", []byte(Schema))
 	}
 	if err != nil {
-		err = fmt.Errorf("the export is not whole, which is why it has no schema.sql: %w", err)
+		err = fmt.Errorf("the export is incomplete, so it has no schema.sql: %w", err)
 	}
 	return head, err
 }

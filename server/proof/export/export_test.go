@@ -293,7 +293,7 @@ func TestSchema(t *testing.T) {
 func TestExportThatFails(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	_, err := export.Write(durable.Dir(t.TempDir()), false, durable.Dir(out))
-	if err == nil || !strings.Contains(err.Error(), "not whole") {
+	if err == nil || !strings.Contains(err.Error(), "incomplete") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(out, "schema.sql")); err == nil {

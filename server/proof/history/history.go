@@ -198,7 +198,7 @@ func (s *history) lookAhead(fsys readonly.FS, inUse bool, id ids.ID) error {
 		return nil
 	})
 	if !known && damaged == nil {
-		return fmt.Errorf("no line of the journal tells of %s", cmp.Or(s.Booking, s.Ticket))
+		return fmt.Errorf("no line of the journal names %s", cmp.Or(s.Booking, s.Ticket))
 	}
 	return nil
 }

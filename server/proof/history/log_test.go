@@ -148,7 +148,7 @@ const storyOfB = `
 2026-11-20 08:20:00.000  (derived)  ticket T2 of booking B is Uncompleted/Unpaid, seat 2 given back: 20 minutes without payment
 2026-11-20 08:20:00.000  (derived)  ticket T3 of booking B is Uncompleted/Unpaid, seat 3 given back: 20 minutes without payment
 2026-11-20 08:20:00.000  #10  tickets.uncompleted  noted: 2 tickets of booking B were Uncompleted from 2026-11-20 08:20:00.000 on
-2026-11-20 08:25:00.000  #11  ticket.asked  the provider is asked to pay with a seat anew for partner "anna": ticket T2 of booking B is Processing/Unpaid, seat 2; request r3
+2026-11-20 08:25:00.000  #11  ticket.asked  the provider is asked to pay with a new seat for partner "anna": ticket T2 of booking B is Processing/Unpaid, seat 2; request r3
 2026-11-20 08:25:00.000  #12  ticket.paid  paid for partner "anna": ticket T2 of booking B is Confirmed/Paid, seat 2; request r3
 2026-11-20 08:25:00.000  #13  ticket.asked  the provider is asked to pay for partner "anna": ticket T1 of booking B is Confirmed/Booked, seat 1; request r4
 2026-11-20 08:25:00.000  #14  ticket.paid  paid for partner "anna": ticket T1 of booking B is Confirmed/Paid, seat 1; request r4
@@ -164,7 +164,7 @@ const storyOfT2 = `
 2026-11-20 08:00:00.000  #5  booking.created  partner "anna" makes booking B, passengers: 3, whose names are erased; trip kw-0800 of 2026-11-25, "Kyiv" (kyiv-central-2) to "Warsaw" (warsaw-west-5), leaves 2026-11-25 08:00 +02:00, 1764.00 UAH each; ticket T1 seat 1; ticket T2 seat 2; ticket T3 seat 3; request r0
 2026-11-20 08:20:00.000  (derived)  ticket T2 of booking B is Uncompleted/Unpaid, seat 2 given back: 20 minutes without payment
 2026-11-20 08:20:00.000  #10  tickets.uncompleted  noted: 2 tickets of booking B were Uncompleted from 2026-11-20 08:20:00.000 on
-2026-11-20 08:25:00.000  #11  ticket.asked  the provider is asked to pay with a seat anew for partner "anna": ticket T2 of booking B is Processing/Unpaid, seat 2; request r3
+2026-11-20 08:25:00.000  #11  ticket.asked  the provider is asked to pay with a new seat for partner "anna": ticket T2 of booking B is Processing/Unpaid, seat 2; request r3
 2026-11-20 08:25:00.000  #12  ticket.paid  paid for partner "anna": ticket T2 of booking B is Confirmed/Paid, seat 2; request r3
 2026-11-20 08:25:00.000  #15  ticket.moved  ticket move: ticket T2 of booking B2 is Confirmed/Paid, seat 2, no longer of booking B; by olena (1000)
 2026-11-22 08:25:00.000  #18  tickets.canceled  partner "anna" cancels: ticket T2 of booking B2 is Refund/Paid, seat 2 given back, refunded 1587.60 of 1764.00 UAH (rule rr-zor-24h: 90.00 %); request r6

@@ -65,8 +65,8 @@ func Tell(fsys readonly.FS, inUse bool, f Filter, out io.Writer) ([]Told, error)
 	}
 	for seq, runOnly := range told {
 		if gone[seq] && !runOnly {
-			return nil, fmt.Errorf("line %d has no personal part, and no line says that it was erased; waybill "+
-				"verify says more", seq)
+			return nil, fmt.Errorf("line %d has no personal part, and no line says that it was erased; "+
+				"run waybill verify", seq)
 		}
 	}
 	for seq, lines := range erasures {

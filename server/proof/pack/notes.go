@@ -120,7 +120,7 @@ func (b *bounds) keys(fsys readonly.FS) (text string, err error) {
 }
 
 // errOtherTree is the error of notes that the lines do not lead to.
-var errOtherTree = errors.New("the lines are not those that were signed; waybill verify says more")
+var errOtherTree = errors.New("the lines are not the ones that were signed; run waybill verify to see why")
 
 // consistency returns the proof that the later note extends the earlier one, a hash a line. The hashes beside
 // the journal are a cache: where they do not lead from one to the other, they are made again from the lines.

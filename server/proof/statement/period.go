@@ -26,7 +26,7 @@ func ParsePeriod(from, to, zone string) (p Period, err error) {
 	}
 	p.Zone, err = time.LoadLocation(zone)
 	if err != nil || zone == "Local" {
-		return p, fmt.Errorf("-zone %q is no time zone as in Europe/Kyiv", zone)
+		return p, fmt.Errorf("-zone %q is not a time zone as in Europe/Kyiv", zone)
 	}
 	return p, nil
 }
@@ -34,7 +34,7 @@ func ParsePeriod(from, to, zone string) (p Period, err error) {
 // day reads a day that a flag names.
 func day(flag, text string) (schedule.Day, error) {
 	if text == "" {
-		return 0, fmt.Errorf("-%s must be given, a day as in 2026-11-20", flag)
+		return 0, fmt.Errorf("-%s must be given as a day, as in 2026-11-20", flag)
 	}
 	d, err := schedule.ParseDay(text)
 	if err != nil {

@@ -54,7 +54,7 @@ func (t teller) run(event ledger.Event) string {
 			words.Counted(n, "passenger"), words.Were(n), e.Reason)
 	// Nothing had followed from the change, so that there is nothing more to tell.
 	case *booking.RunRestored:
-		return fmt.Sprintf("run restore: what was changed of %s is taken back: %s", e.Run, e.Reason)
+		return fmt.Sprintf("run restore: the change of %s is taken back: %s", e.Run, e.Reason)
 	case *ledger.PersonalRead:
 		return fmt.Sprintf("the page %s of the desk was read, with the data of %s%s", e.Page,
 			words.Counted(e.People, "person"), ofWhat(e))
@@ -115,7 +115,7 @@ func Later(minutes int) string {
 func (t teller) outcome(e *booking.Settled, what string) string {
 	b, _ := t.Bookings.AnyTicket(e.Ticket)
 	if e.Seats != nil {
-		what += " with a seat anew"
+		what += " with a new seat"
 	}
 	why := ""
 	if e.Reason != "" {
@@ -130,7 +130,7 @@ func (t teller) refused(e *booking.Refused) string {
 	// An operator gives a reason; a provider gives none.
 	what := "the provider refuses to "
 	if e.Unknown {
-		what = "no answer of the provider decides whether to "
+		what = "the provider gave no clear answer on whether to "
 	}
 	if e.Reason != "" {
 		what = "an operator answers in the provider's place, and refuses to "
@@ -200,7 +200,7 @@ func (t teller) canceled(e *booking.TicketsCanceled) string {
 				ticket.Currency,
 			)
 		} else {
-			b.WriteString(", nothing to refund")
+			b.WriteString(", with no refund")
 		}
 		if x.Grace {
 			b.WriteString(" (within 20 minutes of its creation: all of it)")

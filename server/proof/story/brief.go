@@ -95,13 +95,13 @@ func (b *brief) booking() string {
 		return "the provider is asked to " + x.Action + " for a partner: " + b.ticket()
 	case "ticket.refused":
 		if x.Unknown {
-			return "no answer of the provider decides whether to " + x.Action + ": " + b.ticket()
+			return "the provider gave no clear answer on whether to " + x.Action + ": " + b.ticket()
 		}
-		return "it is refused to " + x.Action + " for a partner: " + b.ticket()
+		return "the confirmation is refused to " + x.Action + " for a partner: " + b.ticket()
 	case "ticket.paid", "ticket.booked":
 		what := strings.TrimPrefix(b.line.Type, "ticket.")
 		if x.Seats != nil {
-			what += " with a seat anew"
+			what += " with a new seat"
 		}
 		return what + " for a partner: " + b.ticket()
 	case "tickets.canceled":
@@ -116,7 +116,7 @@ func (b *brief) booking() string {
 	case "ticket.carrier":
 		return fmt.Sprintf("ticket status, by the carrier: %s is %s", b.ticket(), x.Status)
 	case "request.answered":
-		return "a request of a partner is answered, and the answer is kept"
+		return "a partner's request is answered, and the answer is kept"
 	}
 	return ""
 }
@@ -164,7 +164,7 @@ func (b *brief) refunded() string {
 	found := b.state.Bookings.Any(id)
 	switch {
 	case !paid:
-		return ", nothing to refund"
+		return ", with no refund"
 	case found == nil || len(found.Tickets) == 0: // all have moved away
 		return ", refunded"
 	}
@@ -183,7 +183,7 @@ func (b *brief) run() string {
 		return fmt.Sprintf("run move: %s leaves %s, %s%stold", x.Run, Later(x.Minutes),
 			words.Counted(n, "passenger"), words.Were(n))
 	case "run.restored":
-		return fmt.Sprintf("run restore: what was changed of %s is taken back", x.Run)
+		return fmt.Sprintf("run restore: the change of %s is taken back", x.Run)
 	case "manifest.read":
 		return fmt.Sprintf("the passenger list of %s was read, passengers: %s", x.Run, x.Passengers)
 	case "personal.read":
@@ -205,9 +205,9 @@ func (b *brief) account() string {
 	case "user.added":
 		return "user add: there is a new user"
 	case "user.access_given":
-		return "user add: a user is given access"
+		return "user add: a user gets access"
 	case "user.removed":
-		return "user remove: a user is gone, and signed out"
+		return "user remove: a user is removed and signed out"
 	case "session.started":
 		return "a user signs in"
 	case "session.refreshed":
@@ -222,9 +222,9 @@ func (b *brief) account() string {
 		return "a report is fetched"
 	case "geolocation.set":
 		if b.data.IsGeolocation {
-			return "a bus shows where it is"
+			return "a bus shows its position"
 		}
-		return "a bus no longer shows where it is"
+		return "a bus no longer shows its position"
 	}
 	return ""
 }
@@ -234,14 +234,15 @@ func (b *brief) operation() string {
 	x := &b.data
 	switch b.line.Type {
 	case "timetable.imported":
-		return fmt.Sprintf("import: a timetable is in force: %s, %s, %s, %s skipped", words.Counted(x.Cities, "city"),
+		return fmt.Sprintf("import: a timetable is in force: %s, %s, %s, %s "+
+			"skipped", words.Counted(x.Cities, "city"),
 			words.Counted(x.Routes, "route"), words.Counted(x.Trips, "trip"), words.Counted(x.Skipped, "row"))
 	case "keys.rotated":
 		return "key rotate: offers are signed with a new key"
 	case "format.raised":
-		return fmt.Sprintf("lines from here on may have what format %d adds", x.To)
+		return fmt.Sprintf("lines from here on can have what format %d adds", x.To)
 	case "world.forked":
-		return "a world of a test bench begins, a copy of another"
+		return "a world of a test bench begins as a copy of another"
 	case "clock.set":
 		return b.clock()
 	case "outbox.sent":
@@ -253,13 +254,13 @@ func (b *brief) operation() string {
 	case "personal.erased":
 		return "forget: personal data is erased, from " + words.Counted(len(x.Lines), "line")
 	case "passengers.forgotten":
-		return "forget: passengers are forgotten, whose lines are named later"
+		return "forget: passengers are forgotten; a later line names their lines"
 	case "opened":
 		return "the directory is opened, after: " + x.After
 	case "forked":
-		return "the directory is a copy, and goes on under a name of its own"
+		return "the directory is a copy, and goes on under its own name"
 	case "repaired":
-		return "the journal was damaged, and is repaired"
+		return "the journal was damaged and is repaired"
 	}
 	return ""
 }

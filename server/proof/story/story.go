@@ -69,7 +69,7 @@ func (t teller) account(event ledger.Event) string {
 		return fmt.Sprintf("user add: user %s is %s of company %q%s", e.User, e.Access.Role,
 			e.Access.Company.Slug, linked(e.Link))
 	case *auth.UserRemoved:
-		return fmt.Sprintf("user remove: user %s is gone, and signed out", e.User)
+		return fmt.Sprintf("user remove: user %s is removed and signed out", e.User)
 	case *auth.SessionStarted:
 		return fmt.Sprintf("user %s signs in for company %q: session %s%s", e.User, e.Company, e.Session,
 			linked(e.Link))
@@ -90,11 +90,11 @@ func (t teller) operation(event ledger.Event) string {
 			words.Counted(e.Cities, "city"), words.Counted(e.Routes, "route"), words.Counted(e.Trips, "trip"),
 			words.Counted(e.Skipped, "row"), e.Hash)
 	case *ledger.FormatRaised:
-		return fmt.Sprintf("lines from here on may have what format %d adds", e.To)
+		return fmt.Sprintf("lines from here on can have what format %d adds", e.To)
 	case *ledger.KeysRotated:
 		return "key rotate: offers are signed with a new key"
 	case *ledger.WorldForked:
-		return fmt.Sprintf("the world %s of a test bench, a copy of %s: it has left %s after line %d", e.World,
+		return fmt.Sprintf("the world %s of a test bench, a copy of %s: it left %s after line %d", e.World,
 			e.From, e.Origin, e.Seq)
 	// All instants in lines after this one are by this clock.
 	case *ledger.ClockSet:
@@ -113,7 +113,7 @@ func (t teller) operation(event ledger.Event) string {
 		return fmt.Sprintf("forget: the personal data of %s is erased, from the lines %d: %s",
 			words.Counted(len(e.AllTickets()), "ticket"), e.Lines, e.Reason)
 	case *ledger.PassengersForgotten:
-		return fmt.Sprintf("forget: the passengers of %s are forgotten, whose lines are named later: %s",
+		return fmt.Sprintf("forget: the passengers of %s are forgotten; a later line names their lines: %s",
 			words.Counted(len(e.Passengers), "ticket"), e.Reason)
 	}
 	return ""

@@ -69,8 +69,8 @@ func (x *answers) check(s ledger.State, at journal.Stamp, entry ledger.Entry) er
 	x.writer.BookingReply(&w, s.Bookings.Sold(at.Time, e), at.Time)
 	sum := sha256.Sum256(w.B)
 	if made := hex.EncodeToString(sum[:]); made != entry.Idempotency.Answer {
-		return fmt.Errorf("booking %s is said to be answered by what has the SHA-256 %.16s…; by this line that is "+
-			"%.16s…", e.ID, entry.Idempotency.Answer, made)
+		return fmt.Errorf("booking %s has an answer with the SHA-256 %.16s…; the answer that follows "+
+			"from this line has %.16s…", e.ID, entry.Idempotency.Answer, made)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestAnAnswerIsMadeAgain(t *testing.T) {
 	}
 	line := b.line(t, "booking.created", 1)
 	forged := b.rewrite(t, line, `"answer":"[0-9a-f]{8}`, `"answer":"00000000`)
-	mustName(t, "another answer", forged, line, "is said to be answered by what has the SHA-256 00000000")
+	mustName(t, "another answer", forged, line, "has an answer with the SHA-256 00000000")
 }
 
 // Decision verify.answers: what another program has answered, or one whose source was modified, is counted
@@ -130,5 +130,5 @@ func TestASaleBeyondASmallerBusIsNamed(t *testing.T) {
 	}
 	kept := b.rewrite(t, b.line(t, "tickets.canceled", 1), `\{"id":`+gone[1]+`[^}]*\},`, "")
 	mustName(t, "thirteen on twelve seats", kept, b.line(t, "booking.created", 2),
-		"takes 1 seats on leg 1, and 0 are left")
+		"takes 1 of 0 free seats on leg 1")
 }

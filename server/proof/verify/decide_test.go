@@ -19,7 +19,7 @@ import (
 )
 
 // newDecided makes a directory in which a ticket was also refunded by a rule, and one that had lapsed was
-// paid with a seat anew.
+// paid with a new seat.
 func newDecided(t *testing.T) *bookkeeping {
 	t.Helper()
 	return newBookkeepingOf(t, func(b *bookkeeping, do asked) {
@@ -44,13 +44,13 @@ func TestVerifyDecidesAgain(t *testing.T) {
 		line           int
 		from, to, want string
 	}{
-		"a price of nothing":          {sale, `"amount":\d+`, `"amount":0`, "sold for 0.00 UAH: by the timetable of line"},
-		"a price of millions":         {sale, `"amount":\d+`, `"amount":490000000`, "sold for 4900000.00 UAH: by the"},
-		"another currency":            {sale, `"currency":"UAH"`, `"currency":"EUR"`, "sold for 770.00 EUR: "},
+		"a price of nothing":          {sale, `"amount":\d+`, `"amount":0`, "sold for 0.00 UAH, but the price in the timetable of line"},
+		"a price of millions":         {sale, `"amount":\d+`, `"amount":490000000`, "sold for 4900000.00 UAH, but"},
+		"another currency":            {sale, `"currency":"UAH"`, `"currency":"EUR"`, "sold for 770.00 EUR, but "},
 		"a currency without a price":  {sale, `"currency":"UAH"`, `"currency":"XTS"`, "has no price in XTS"},
-		"a partner that there is not": {sale, `"partner":"[^"]+"`, `"partner":"AAAAAAAAAAAAAAAAAAAAAA"`, "and there is none"},
+		"a partner that there is not": {sale, `"partner":"[^"]+"`, `"partner":"AAAAAAAAAAAAAAAAAAAAAA"`, "which does not exist"},
 		"nothing within the grace": {b.line(t, "tickets.canceled", 1), `"refund":\d+,"grace":true`,
-			`"refund":0,"grace":true`, "is refunded 0.00 within the grace; by the rules that is 770.00"},
+			`"refund":0,"grace":true`, "is refunded 0.00 within the grace; the rules give 770.00"},
 		"another refund than the rule's": {byRule, `"refund":\d+,"grace":false`, `"refund":68300,"grace":false`,
 			"is refunded 683.00"},
 		"a grace that is over": {byRule, `"refund":\d+,"grace":false,"terms":\[[^\]]*\]`,

@@ -47,7 +47,7 @@ func TestVerifyDecidesActsAgain(t *testing.T) {
 	}{
 		"a revival with a seat that no bus has": {revival, `"seats":\[\d+\]`, `"seats":[400]`, "seat 400"},
 		"a revival with a seat 0":               {revival, `"seats":\[\d+\]`, `"seats":[0]`, "seat 0"},
-		"a revival without a seat":              {revival, `"seats":\[\d+\]`, `"seats":[]`, "gives it no seat again"},
+		"a revival without a seat":              {revival, `"seats":\[\d+\]`, `"seats":[]`, "gives it no new seat"},
 		"a refund given twice": {grace, `"tickets":\[(\{[^]]*\})\],`, `"tickets":[$1,$1],`,
 			"is named twice"},
 	} {
@@ -56,7 +56,7 @@ func TestVerifyDecidesActsAgain(t *testing.T) {
 	removed := b.rewrite(t, imported, `"type":"timetable.imported","data":\{.*\}`,
 		`"type":"geolocation.set","data":{"fmsObject":"a","isGeolocation":true,"user":"AAAAAAAAAAAAAAAAAAAAAA"}}`)
 	mustName(t, "a sale without a timetable", removed, b.line(t, "booking.created", 1),
-		"is sold before a timetable was in force")
+		"was sold before a timetable was in force")
 }
 
 // Decision verify.books: nothing is refunded after the departure, whatever percentage a line says.
@@ -77,7 +77,7 @@ func TestARefundAfterTheDepartureIsNamed(t *testing.T) {
 	line := b.line(t, "tickets.canceled", 1)
 	mustName(t, "90 % after the departure", b.rewrite(t, line, `"refund":0,"grace":false,"terms":\[[^]]*\]`,
 		`"refund":69300,"grace":false,"terms":[{"rule":"rr-zor-24h","percent":9000,"refund":69300}]`), line,
-		"is refunded 693.00, rule \"rr-zor-24h\" 90.00 % 693.00; by the rules that is 0.00")
+		"is refunded 693.00, rule \"rr-zor-24h\" 90.00 % 693.00; the rules give 0.00")
 }
 
 // Decision verify.books: a partner that is limited to companies sells no other's rides.
@@ -105,7 +105,8 @@ func TestARunThatTheTimetableDoesNotHaveSoIsNamed(t *testing.T) {
 	} {
 		whole := b.lines
 		b.lines = reformed(t, b.lines, sale, alter)
-		mustName(t, what, b.rewrite(t, 1, `creation`, "Creation"), sale, "is not as the timetable of line ")
+		mustName(t, what, b.rewrite(t, 1, `creation`, "Creation"), sale,
+			"is not the run in the timetable of line ")
 		b.lines = whole
 	}
 }
@@ -177,7 +178,7 @@ func TestASaleByAnOfferOfAReplacedTimetableIsSound(t *testing.T) {
 		t.Error(err)
 	}
 	late := b.rewrite(t, sale, `"time":"2026-11-20T08:19`, `"time":"2026-11-20T08:20`)
-	mustName(t, "an offer of a timetable that was replaced 20 minutes ago", late, sale, "it costs ")
+	mustName(t, "an offer of a timetable that was replaced 20 minutes ago", late, sale, "but the price in ")
 }
 
 // Decision verify.books: a directory in which all went by the rules is sound, also one whose timetable, runs
@@ -230,13 +231,13 @@ func TestASaleByNobodyIsNotServed(t *testing.T) {
 	b := newBookkeeping(t, nil)
 	sale := b.line(t, "booking.created", 1)
 	dir := b.rewrite(t, sale, `"partner":"[^"]+"`, `"partner":"AAAAAAAAAAAAAAAAAAAAAA"`)
-	mustName(t, "a sale by nobody", dir, sale, "and there is none")
+	mustName(t, "a sale by nobody", dir, sale, "which does not exist")
 	s, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return rig.Start.Add(time.Hour) }})
 	if err == nil {
 		s.Close()
 	}
 	var d *journal.Damage
-	if !errors.As(err, &d) || d.Line != sale || !strings.Contains(d.Reason, "and there is none") {
+	if !errors.As(err, &d) || d.Line != sale || !strings.Contains(d.Reason, "which does not exist") {
 		t.Errorf("a start says %v", err)
 	}
 }

@@ -225,7 +225,7 @@ func TestANoteThatDoesNotFitIsNamed(t *testing.T) {
 		"another name": {foreign.Sign(stranger), strangers, []string{another, "the note is of waybill/ANOTHER, ",
 			root(foreign), "signed by " + note.NewKey(foreign.Origin, strangers).String()}},
 		"another key of this name": {said.Sign(stranger), strangers, []string{another,
-			"is signed with another key than that of " + said.Origin + ", which line 1 says", root(said)}},
+			"is not signed with the key of " + said.Origin + " that line 1 names", root(said)}},
 		"another than -key": {own, strangers, []string{another, "is signed with another key", root(said),
 			"and not by " + note.NewKey(said.Origin, strangers).String()}},
 	} {

@@ -99,7 +99,7 @@ func (x *sales) replace(next *edition, now time.Time) {
 func (x *sales) sale(s ledger.State, now time.Time, e *booking.Created) error {
 	p := s.Partners.ByID(auth.ID(e.Partner))
 	if p == nil {
-		return fmt.Errorf("booking %s is of partner %s, and there is none", e.ID, e.Partner)
+		return fmt.Errorf("booking %s is of partner %s, which does not exist", e.ID, e.Partner)
 	}
 	rides := make([]ride, len(e.Legs))
 	for k, l := range e.Legs {
@@ -114,7 +114,7 @@ func (x *sales) sale(s ledger.State, now time.Time, e *booking.Created) error {
 		rides[k] = ride{l, run}
 	}
 	if len(x.editions) == 0 {
-		return fmt.Errorf("booking %s is sold before a timetable was in force", e.ID)
+		return fmt.Errorf("booking %s was sold before a timetable was in force", e.ID)
 	}
 	if !x.readFor(x.editions[0]) {
 		return nil
@@ -213,11 +213,13 @@ func (ed *edition) has(s ledger.State, rides []ride) error {
 		late := r.run.Start - ed.tt.Start(leg) - int64(s.Bookings.Change(name).Shift)
 		form := ed.tt.Form(leg.Trip).Key()
 		if late < -maxClock || late > maxClock || s.Format() == ledger.Format && r.run.Form.Key() != form {
-			return fmt.Errorf("leg %d: the run of trip %s on %s is not as the timetable of line %d has it", k+1,
+			return fmt.Errorf("leg %d: the run of trip %s on %s is not the run in the timetable of line "+
+				"%d", k+1,
 				name.Trip, name.Day, ed.seq)
 		}
 		if discount := ed.tt.Discount(leg); int(r.Discount) != discount {
-			return fmt.Errorf("leg %d, sold with discount %d: by the timetable of line %d that is %d (-1 is none)",
+			return fmt.Errorf("leg %d was sold with discount %d; by the timetable of line %d it is %d "+
+				"(-1 is none)",
 				k+1, r.Discount, ed.seq, discount)
 		}
 	}
@@ -233,7 +235,7 @@ func (ed *edition) sells(rides []ride, currency string) error {
 			return ed.lacks(k, r)
 		}
 		if err := ed.costs(r, leg, currency); err != nil {
-			return fmt.Errorf("leg %d, %w", k+1, err)
+			return fmt.Errorf("leg %d was %w", k+1, err)
 		}
 	}
 	return nil
@@ -248,10 +250,12 @@ func (ed *edition) costs(r *ride, leg *schedule.Leg, currency string) error {
 	sold := schedule.Money{Currency: currency, Amount: r.Amount}
 	switch {
 	case at < 0:
-		return fmt.Errorf("sold for %s: the timetable of line %d has no price in %s", inWords(sold), ed.seq,
+		return fmt.Errorf("sold for %s, but the timetable of line %d has no price in "+
+			"%s", inWords(sold), ed.seq,
 			currency)
 	case prices[at] != sold:
-		return fmt.Errorf("sold for %s: by the timetable of line %d it costs %s", inWords(sold), ed.seq,
+		return fmt.Errorf("sold for %s, but the price in the timetable of line %d is "+
+			"%s", inWords(sold), ed.seq,
 			inWords(prices[at]))
 	}
 	return nil
@@ -270,7 +274,8 @@ func (x *sales) end() (unjudged int, err error) {
 			why = d.Reason
 		}
 		return unjudged, journal.InFile(ledger.TimetableDir+"/"+ed.hash+".jsonl", fmt.Sprintf(
-			"cannot be read, line %d names it and %d sales rest on it: %s; put the file back: its name is its SHA-256",
+			"cannot be read: %[3]s; line %[1]d names it, and %[2]d sales rest on it; put the file back: "+
+				"its name is its SHA-256",
 			ed.seq, ed.sales, why))
 	}
 	return unjudged, nil

@@ -166,7 +166,8 @@ func Judge(
 	said := v.wrong(err, &rep, name, against)
 	if rep.Torn != nil { // as after a power cut: nobody was told that these lines are kept
 		v.problem(problemOf("torn", &rep.Torn.Damage))
-		said = cmp.Or(said, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them", &rep.Torn.Damage,
+		said = cmp.Or(said, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps "+
+			"them", &rep.Torn.Damage,
 			words.Counted(rep.Torn.Bytes, "byte")))
 	}
 	if isRead(err) {
@@ -286,9 +287,8 @@ func others(n int) string {
 // last by more than within must have been signed.
 func (v *Verdict) unsigned(rep *Report, within time.Duration) (said error) {
 	if rep.Unsigned() && v.Kept == 0 { // a note that is given and does not fit is another problem
-		said = fmt.Errorf("not signed: %s follow from each other, but there is no checkpoint that "+
-			"vouches for them; whoever has the disk can have written them. "+
-			"The next start signs them as they are",
+		said = fmt.Errorf("not signed: the hashes of %s follow from each other, but no checkpoint "+
+			"covers them. Anybody with access to the disk could have written them. The next start signs them",
 			words.Counted(rep.Head.Seq, "line"))
 		v.problem(Problem{Kind: "unsigned", Text: said.Error()})
 	}
@@ -305,8 +305,8 @@ func (v *Verdict) unsigned(rep *Report, within time.Duration) (said error) {
 			said = cmp.Or(said, missing)
 		}
 		if behind := rep.Head.Time.Sub(w.Since); w.Seq > 0 && !w.Since.IsZero() && behind > within {
-			missing := fmt.Errorf("not witnessed: %s has signed up to line %d; the next line is %s older than "+
-				"the last", w.Key.Name, w.Seq, behind.Round(time.Second))
+			missing := fmt.Errorf("not witnessed: %s has signed up to line %d; the next line is %s "+
+				"older than the last line", w.Key.Name, w.Seq, behind.Round(time.Second))
 			v.problem(Problem{Kind: "unwitnessed", Text: missing.Error()})
 			said = cmp.Or(said, missing)
 		}
@@ -324,15 +324,15 @@ func (v *Verdict) remark(rep *Report, live bool) {
 		add("unsigned", rep.Vouched+1, "%s", unvouched(n, rep, live))
 	}
 	for _, x := range rep.Unkept {
-		add("forked", x.Left, "what was signed as %s, the name of this directory before, is not here", x.Origin)
+		add("forked", x.Left, "the notes that were signed under the earlier name %s are not here", x.Origin)
 	}
 	if o := rep.Older; o != nil {
-		add("unsigned", o.Published, "the file checkpoint is of line %d, and older than the newest "+
-			"in checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there",
+		add("unsigned", o.Published, "the file checkpoint covers line %d and is older than the newest "+
+			"in checkpoints.log, which covers line %d: the disk was full, or somebody put it there",
 			o.Published, o.Logged)
 	}
 	if n := v.Books.Unjudged; n > 0 {
-		add("unjudged", 0, "prices of %s were not decided again: their timetables are not here any more",
+		add("unjudged", 0, "the prices of %s were not decided again: their timetables are no longer here",
 			words.Counted(n, "booking"))
 	}
 }
@@ -346,25 +346,26 @@ const signedSoon = time.Minute
 func unvouched(n uint64, rep *Report, live bool) string {
 	last := words.Counted(n, "line")
 	if live && rep.Unvouched <= signedSoon {
-		return fmt.Sprintf("not signed yet: the server is running; the newest checkpoint is of line %d, %s ago",
+		return fmt.Sprintf("not signed yet: the server is running; the newest checkpoint covers line "+
+			"%d, %s ago",
 			rep.Vouched, last)
 	}
 	if rep.Copy {
-		return fmt.Sprintf("the newest checkpoint is of line %d, and %s came after it: this directory is a copy, "+
-			"in which nothing is signed until it is served", rep.Vouched, last)
+		return fmt.Sprintf("the newest checkpoint covers line %d, and %s came after it: this directory "+
+			"is a copy, which signs nothing until it is served", rep.Vouched, last)
 	}
-	return fmt.Sprintf("no checkpoint vouches for the last %s, after line %d: a server that was killed leaves "+
-		"the lines of a second so, or somebody has taken checkpoints away", last, rep.Vouched)
+	return fmt.Sprintf("no checkpoint covers the last %s, after line %d: the server was killed before "+
+		"it signed them, or somebody removed checkpoints", last, rep.Vouched)
 }
 
 // afterDamage says what to do about damage: what is before it can be saved.
 func afterDamage(name string, d *journal.Damage) string {
 	if strings.HasPrefix(d.File, "tree/") {
-		return "no line is lost with it"
+		return "no line is lost by it"
 	}
 	if d.Seq < 2 {
-		return "a backup can be served in its place"
+		return "serve a backup instead"
 	}
-	return fmt.Sprintf("a backup can be served in its place, or what is before it saved: "+
-		"waybill repair -data %s -cut-at %d -reason TEXT OUT", name, d.Seq)
+	return fmt.Sprintf("serve a backup instead, or save the lines before it: waybill repair -data %s "+
+		"-cut-at %d -reason TEXT OUT", name, d.Seq)
 }

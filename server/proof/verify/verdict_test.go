@@ -19,8 +19,8 @@ func TestUnsignedLinesOfTheLastMinute(t *testing.T) {
 	}{
 		{true, 0, "not signed yet: the server is running;"},
 		{true, time.Minute, "not signed yet: the server is running;"},
-		{true, time.Minute + time.Millisecond, "no checkpoint vouches for the last 2 lines, after line 5: "},
-		{false, 0, "no checkpoint vouches for the last 2 lines, after line 5: "},
+		{true, time.Minute + time.Millisecond, "no checkpoint covers the last 2 lines, after line 5: "},
+		{false, 0, "no checkpoint covers the last 2 lines, after line 5: "},
 	} {
 		rep := Report{Report: inspect.Report{
 			Head:      journal.Head{Stamp: journal.Stamp{Seq: 7, Time: now}},

@@ -59,7 +59,7 @@ type Peer struct {
 func Parse(text string) (Peer, error) {
 	address, vkey, found := strings.Cut(strings.TrimSpace(text), " ")
 	if !found {
-		return Peer{}, errors.New("must be a URL, a blank, and the witness's verifier key")
+		return Peer{}, errors.New("must be a URL, a space and the witness's verifier key")
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
@@ -77,7 +77,7 @@ func Parse(text string) (Peer, error) {
 		return Peer{}, fmt.Errorf("the verifier key %w", err)
 	}
 	if !key.IsWitness() {
-		return Peer{}, errors.New("the verifier key is of an author, type 1, and not of a witness, type 4")
+		return Peer{}, errors.New("the verifier key is an author's (type 1), not a witness's (type 4)")
 	}
 	return Peer{strings.TrimSuffix(address, "/"), key}, nil
 }
@@ -86,7 +86,7 @@ func Parse(text string) (Peer, error) {
 // error names one by its number, and not by its text: somebody may have put a password there.
 func ParseAll(list []string) (peers []Peer, err error) {
 	if len(list) > Most {
-		return nil, fmt.Errorf("is given %d times, and may be %d times", len(list), Most)
+		return nil, fmt.Errorf("is given %d times; the limit is %d", len(list), Most)
 	}
 	for i, text := range list {
 		peer, err := Parse(text)
@@ -237,7 +237,7 @@ func (s *Collector) AskOnce(ctx context.Context) {
 	}
 	signed, err := s.Store.Sign()
 	if err != nil {
-		s.Log.Warn("there is no checkpoint for witnesses to sign; it is tried again", "err", err)
+		s.Log.Warn("there is no checkpoint for witnesses to sign yet; it will be tried again", "err", err)
 		return
 	}
 	c, err := checkpoint.Parse(signed, s.Store.Key().Public())
@@ -246,7 +246,7 @@ func (s *Collector) AskOnce(ctx context.Context) {
 	}
 	s.remember(c.Seq)
 	if err := s.recall(signed, c); err != nil {
-		s.Log.Warn("the newest checkpoint cannot be read; witnesses are asked later", "err", err)
+		s.Log.Warn("the newest checkpoint cannot be read; witnesses will be asked later", "err", err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -313,7 +313,8 @@ func (s *Collector) keep(signed []byte, c checkpoint.Checkpoint, lines string) {
 		all = all && w.signed == c.Seq
 	}
 	if err := s.Store.Cosign(signed, lines, all); err != nil {
-		s.Log.Warn("what witnesses have signed could not be kept; it is tried again", "line", c.Seq, "err", err)
+		s.Log.Warn("the witnesses' signatures could not be kept; it will be tried "+
+			"again", "line", c.Seq, "err", err)
 	}
 }
 
@@ -333,7 +334,8 @@ func (s *Collector) ask(ctx context.Context, w *state, signed []byte, c checkpoi
 	case errors.Is(ctx.Err(), context.Canceled):
 		// The server stops, and asks once more.
 	default:
-		s.Log.Warn("a witness could not be asked; it is asked again", "witness", w.Key.Name, "line", c.Seq,
+		s.Log.Warn("a witness could not be reached; it will be asked "+
+			"again", "witness", w.Key.Name, "line", c.Seq,
 			"err", err)
 	}
 	return line
@@ -365,13 +367,14 @@ func (s *Collector) submit(ctx context.Context, w *state, signed []byte, c check
 			}
 		case seen > c.Seq:
 			return "", at, &refusal{
-				fmt.Sprintf("it has signed %d lines, and this journal has %d: it is not the one "+
-					"that the witness knows", seen, c.Seq),
+				fmt.Sprintf("it has signed %d lines, but this journal has %d: the witness knows another "+
+					"journal", seen, c.Seq),
 			}
 		}
 		w.old = seen
 	}
-	return "", at, &refusal{"it has signed another number of lines than it just said: somebody else asks it " +
+	return "", at, &refusal{"it has signed another number of lines than it just said: somebody else " +
+		"asks it " +
 		"to sign for this directory"}
 }
 

@@ -193,7 +193,7 @@ func TestAWitnessRefuses(t *testing.T) {
 		"it says too much":        {answers(200, strings.Repeat("x", 1<<20)), "is no signature"},
 		"another key signs":       {answers(200, other.Cosign("x")), "is not signed by that name"},
 		"it is moved away":        {answers(307, ""), "307"},
-		"its signature is not of": {answers(200, rig.NewCosigner(t, "w.example").Cosign("x\n")), "not of these lines"},
+		"its signature is not of": {answers(200, rig.NewCosigner(t, "w.example").Cosign("x\n")), "not over these lines"},
 	} {
 		w := rig.NewCosigner(t, "w.example")
 		w.Spoil = c.spoil

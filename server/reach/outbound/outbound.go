@@ -324,7 +324,8 @@ func Delivered(letter []byte, at time.Time) []byte {
 	return b.Bytes()
 }
 
-const plainHeader = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n"
+const plainHeader = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: " +
+	"quoted-printable\r\n"
 
 // writePlain writes a text, quoted printable.
 func writePlain(b *bytes.Buffer, text string) {
@@ -405,7 +406,7 @@ func failed(ctx context.Context, step string, code int, refused bool, err error)
 	case untrusted:
 		err = certificate
 	default:
-		err = errors.New("no answer, or none that can be read")
+		err = errors.New("no answer, or an unreadable one")
 	}
 	return fmt.Errorf("outbound: %s: %w", step, err)
 }

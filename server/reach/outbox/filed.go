@@ -96,7 +96,7 @@ func (s *Relay) RunLetters() {
 func (s *Relay) tidyLetters() error {
 	err := s.RemoveOldLetters()
 	if err != nil && s.Base.Err() == nil {
-		s.Log.Warn("old letters could not be removed; it is tried again", "err", err)
+		s.Log.Warn("old letters could not be removed; the removal will be tried again", "err", err)
 	}
 	return err
 }

@@ -121,7 +121,7 @@ var english = wording{
 	moved:       "The carrier has moved it. Your ticket stays valid.",
 	newTime:     "New time",
 	timeless:    "your departure has a new time",
-	missed:      "cannot be made any more: ask the carrier",
+	missed:      "is no longer possible: ask the carrier",
 	reason:      "Reason",
 }
 

@@ -194,7 +194,7 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 			strings.Contains(list, "lesia") {
 			t.Error(list)
 		}
-		n := strings.Count(log.String(), "it is tried again")
+		n := strings.Count(log.String(), "it will be tried again")
 		if n < 20 || n > 60 || strings.Contains(log.String(), "lesia") {
 			t.Errorf("%d attempts in three days:\n%s", n, &log)
 		}

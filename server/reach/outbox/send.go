@@ -313,7 +313,7 @@ func (s *Relay) failed(m *ledger.Message, now time.Time, err error) result {
 		}
 		// The line could not be written: the message is tried again like any other.
 	} else {
-		s.Log.Info("a message could not be sent; it is tried again", "message", m.ID, "err", err)
+		s.Log.Info("a message could not be sent; it will be tried again", "message", m.ID, "err", err)
 	}
 	wait := min(max(age, FirstRetry), maxRetry)
 	// A tenth more or less, so that messages that failed together are not tried again together.
@@ -355,8 +355,8 @@ func (s *Relay) recordSent(list []gone) error {
 		return ledger.Entries(lines...), nil
 	}, nil)
 	if err != nil {
-		s.Log.Warn("that messages were sent could not be kept; what is not by its end the "+
-			"next start sends again", "messages", len(list), "err", err)
+		s.Log.Warn("the journal does not record yet that messages were sent; those still unrecorded at "+
+			"the end are sent again by the next start", "messages", len(list), "err", err)
 	}
 	return err
 }

@@ -133,7 +133,7 @@ func (s *Confirmer) keepAnswer(ctx context.Context, ticket ids.ID,
 	if !errors.Is(err, live.ErrFull) {
 		return seq, err
 	}
-	s.Log.Warn("the provider's answer is kept as soon as the disk has room", "ticket", ticket)
+	s.Log.Warn("the provider's answer will be kept as soon as the disk has room", "ticket", ticket)
 	s.Tasks.Go(func() {
 		if _, err := s.UpdateWithRoom(s.Base, keep, nil); err != nil {
 			s.Log.Warn("the provider's answer was not kept; the next start asks again",

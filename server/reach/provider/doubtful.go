@@ -40,8 +40,8 @@ func (s *Confirmer) FindDoubtful() {
 		})
 	})
 	if len(list) > 0 && s.Confirm == nil {
-		s.Log.Warn("tickets wait for the answer of a provider, and none is configured; "+
-			"they stay as they are until -provider-url names it, or an operator answers",
+		s.Log.Warn("tickets wait for a provider's answer, but no provider is configured; set "+
+			"-provider-url, or answer with waybill ticket answer",
 			"tickets", len(list), "list", "waybill ticket asked", "answer", "waybill ticket answer")
 		return
 	}

@@ -79,7 +79,7 @@ func (c Code) Sign(key ed25519.PrivateKey) string {
 
 // ErrNotGenuine is returned for a code that the key has not signed.
 var ErrNotGenuine = errors.New(
-	"it is not signed with this key: somebody else made it, or changed it",
+	"it is not signed with this key: somebody else made or changed it",
 )
 
 // Check reads the text of a code, and reports whether the key's owner has signed it. The error says what is
@@ -93,10 +93,10 @@ func Check(public ed25519.PublicKey, text string) (c Code, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(coded)
 	switch {
 	case err != nil || strings.ContainsAny(coded, "\r\n"):
-		return c, fmt.Errorf("after %s it has characters that no code has", Prefix)
+		return c, fmt.Errorf("after %s it has characters that are not part of a code", Prefix)
 	case len(b) != codeBytes+ed25519.SignatureSize:
 		return c, fmt.Errorf(
-			"it has %d bytes, and a code has %d: a part of it is missing, or it is another",
+			"it has %d bytes, but a code has %d: part of it is missing, or it is something else",
 			len(b),
 			codeBytes+ed25519.SignatureSize,
 		)

@@ -159,7 +159,7 @@ func percent(hundredths int64) string {
 func refunds(t *booking.Ticket) []string {
 	if t.Source() != schedule.OwnSource {
 		return []string{
-			"Nothing comes back by itself: the carrier is another operator, who is asked for it.",
+			"Nothing is refunded automatically: ask the carrier, which is another operator.",
 		}
 	}
 	list := []string{"All of it within 20 minutes after booking."}

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrRefused is returned if at least one code is not good.
-var ErrRefused = errors.New("not every code is good")
+var ErrRefused = errors.New("not every code is valid")
 
 // Inspector checks codes as somebody does on a bus: without a network.
 type Inspector struct {
@@ -46,7 +46,7 @@ func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 		return x, nil
 	}
 	if trip == "" || date == "" {
-		return nil, errors.New("a trip and a date, as in 2026-11-20, are given together")
+		return nil, errors.New("give -trip and -date together, the date as in 2026-11-20")
 	}
 	day, err := schedule.ParseDay(date)
 	if err != nil {
@@ -162,7 +162,7 @@ func (x *Inspector) check(text string) Verdict {
 	ride := shown{c.Ticket, c.Run, c.From, c.To}
 	switch {
 	case x.run != nil && !c.IsOf(*x.run):
-		v.Said = fmt.Sprintf("NOT GOOD for %s: genuine, but of another run: %s", x.run, of)
+		v.Said = fmt.Sprintf("NOT GOOD for %s: genuine, but for another run: %s", x.run, of)
 		return v
 	case x.seen[ride]:
 		v.Said = "NOT GOOD: shown before: " + of

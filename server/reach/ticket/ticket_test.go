@@ -138,10 +138,10 @@ func TestAnInspectorChecksABus(t *testing.T) {
 	other := *x
 	other.Legs[0].Run = booking.NewRun(x.Legs[0].Run.Form, run.Day+1, 0, []int32{0, 0})
 	for want, code := range map[string]string{
-		"of another run": NewCode(other.ID, &other.Legs[0]).Sign(ours),
-		"shown before":   codes[7],
-		"not signed":     NewCode(x.ID, &x.Legs[0]).Sign(theirs),
-		"does not begin": "hello",
+		"for another run": NewCode(other.ID, &other.Legs[0]).Sign(ours),
+		"shown before":    codes[7],
+		"not signed":      NewCode(x.ID, &x.Legs[0]).Sign(theirs),
+		"does not begin":  "hello",
 	} {
 		said, err := inspect(append(codes[:50:50], code))
 		last := strings.Split(said, "\n")[50]

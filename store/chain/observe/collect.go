@@ -95,7 +95,8 @@ func (n *Notes) AddAll(inUse bool) error {
 		_, err = checkpoint.PrivateKey(n.FS) // a copy has none
 	}
 	if err != nil {
-		return orMissing(checkpoint.PublicKeyFile, err, "there are checkpoints, which nobody can check without it; "+
+		return orMissing(checkpoint.PublicKeyFile, err, "there are checkpoints, which nobody can check "+
+			"without it; "+
 			"with "+checkpoint.PrivateKeyFile+" the next start makes it again")
 	}
 	published := none == nil
@@ -112,8 +113,8 @@ func (n *Notes) AddAll(inUse bool) error {
 	case errors.Is(err, fs.ErrNotExist) && !published:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return orMissing(checkpoint.LogFile, err, "there is a checkpoint: those before it are lost, and what they "+
-			"vouched for cannot be checked; the next start begins the file anew")
+		return orMissing(checkpoint.LogFile, err, "there is a checkpoint: earlier checkpoints are lost, "+
+			"so what they covered cannot be checked; the next start begins a new file")
 	case err == nil && published && !found && !inUse:
 		return journal.InFile(checkpoint.File, "is not in "+checkpoint.LogFile)
 	case err == nil && published && !found:
@@ -166,7 +167,7 @@ func (n *Notes) addEarlier() error {
 	for _, e := range earlier {
 		key, err := checkpoint.ReadPublicKey(n.FS, e.Key)
 		if err != nil {
-			return orMissing(e.Key, err, "there is "+e.Log+", which nobody can check without it")
+			return orMissing(e.Key, err, "there is "+e.Log+", which cannot be checked without it")
 		}
 		good := 0
 		err = n.addLog(e.Log, key, func([]byte, checkpoint.Checkpoint) { good++ },

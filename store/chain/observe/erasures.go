@@ -96,7 +96,7 @@ func (x *Erasures) readLater(fsys readonly.FS, after journal.Head) error {
 // NobodyErased is the error of a line whose personal part is gone without a line that says so.
 func (x *Erasures) NobodyErased(seq uint64) *journal.Damage {
 	return journal.DamageAt(x.gone[seq].Place, seq,
-		"has no personal part, and no line says that it was erased then")
+		"has no personal part, and no line says that it was erased")
 }
 
 // ErasedBy returns the lines that x has seen without their personal parts and that no line in x names, with

@@ -94,13 +94,13 @@ func (n *Notes) foreign(c *claim) *journal.Damage {
 	case x == nil:
 		whose = "is of another journal, " + c.Origin
 	case x.saidAt > 0 && !x.key.Equal(c.key):
-		whose = fmt.Sprintf("is signed with another key than that of %s, which line %d says", x.origin, x.saidAt)
+		whose = fmt.Sprintf("is not signed with the key of %s that line %d names", x.origin, x.saidAt)
 	case x.left > 0 && c.Seq > x.left:
 		forked = c.twoHistories()
-		whose = fmt.Sprintf("is of line %d of %s, which this directory has left after line %d, to be %s%s",
+		whose = fmt.Sprintf("covers line %d of %s, which this directory left after line %d to become %s%s",
 			c.Seq, c.Origin, x.left, n.Names.now().origin, n.Repairs.story())
 	case !n.hasOwnKey(c):
-		whose = "is signed with another key than the directory's notes are"
+		whose = "is not signed with the key of the directory's notes"
 	default:
 		return nil
 	}

@@ -71,7 +71,8 @@ func (h *Happened) Line(_ journal.Place, l *journal.Line) error {
 		if err := json.Unmarshal(l.Data, &x); err != nil {
 			return err
 		}
-		h.add("forked", l, fmt.Sprintf("a copy of %s after its line %d; from here on it is %s", x.Parent.Origin,
+		h.add("forked", l, fmt.Sprintf("the directory is a copy of %s up to its line %d; from here on "+
+			"its name is %s", x.Parent.Origin,
 			x.Parent.Seq, x.Origin))
 	case journal.KindOpened:
 		return h.opened(l)
@@ -96,7 +97,7 @@ func (h *Happened) opened(l *journal.Line) error {
 		return nil // a verb's
 	}
 	if h.asked && !slices.Equal(h.witnesses, x.Witnesses) {
-		h.add("witness", l, fmt.Sprintf("the witnesses were %s, and are %s", named(h.witnesses),
+		h.add("witness", l, fmt.Sprintf("the witnesses changed from %s to %s", named(h.witnesses),
 			named(x.Witnesses)))
 	}
 	h.asked = true
@@ -120,7 +121,7 @@ func (h *Happened) End(*chain.End) error { return nil }
 func (h *Happened) Events() []Event {
 	all := slices.Clone(h.list)
 	if h.unsigned.n > 0 {
-		all = append(all, h.unsigned.event("a start took over lines that no note vouched for"))
+		all = append(all, h.unsigned.event("a start took over lines that no note covered"))
 	}
 	if h.clocks.n > 0 {
 		all = append(all, h.clocks.event("a test clock was set"))

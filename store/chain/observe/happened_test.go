@@ -15,12 +15,15 @@ import (
 // many times.
 func TestWhatHappenedToAJournal(t *testing.T) {
 	const (
-		moved   = "clock 1 a test clock was set 2 times: first by line 1, at 2026-11-20T08:00:01.000Z, last by line 3, at 2026-11-20T08:00:03.000Z"
-		once    = "clock 1 a test clock was set once, by line 1, at 2026-11-20T08:00:01.000Z"
-		took    = "unsigned 1 a start took over lines that no note vouched for 3 times: first by line 1: 2 from line 4 on, last by line 3: 7 from line 9 on"
-		changed = "witness 3 the witnesses were none, and are w"
-		named   = "forked 2 a copy of waybill/a after its line 1; from here on it is waybill/b"
-		fork    = `forked {"origin":"waybill/b","parent":{"origin":"waybill/a","seq":1}}`
+		moved = "clock 1 a test clock was set 2 times: first by line 1, at 2026-11-20T08:00:01.000Z, " +
+			"last by line 3, at 2026-11-20T08:00:03.000Z"
+		once = "clock 1 a test clock was set once, by line 1, at 2026-11-20T08:00:01.000Z"
+		took = "unsigned 1 a start took over lines that no note covered 3 times: first by line 1: 2 " +
+			"from line 4 on, last by line 3: 7 from line 9 on"
+		changed = "witness 3 the witnesses changed from none to w"
+		named   = "forked 2 the directory is a copy of waybill/a up to its line 1; from here on its " +
+			"name is waybill/b"
+		fork = `forked {"origin":"waybill/b","parent":{"origin":"waybill/a","seq":1}}`
 	)
 	for what, c := range map[string]struct {
 		lines []string // type and data, from line 1

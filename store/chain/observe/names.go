@@ -90,7 +90,7 @@ func (n *Names) rename(l *journal.Line) error {
 		return fmt.Errorf("the key %w", err)
 	}
 	if slices.ContainsFunc(n.known, func(x name) bool { return x.origin == said.Origin }) {
-		return fmt.Errorf("gives the directory the name %s, which it has had", said.Origin)
+		return fmt.Errorf("gives the directory the name %s, which it had before", said.Origin)
 	}
 	n.now().left = l.Seq - 1
 	n.known = append(n.known, name{
@@ -119,12 +119,12 @@ func (n *Names) learnKey(l *journal.Line) error {
 	case key.Name != now.origin && n.partial:
 		return nil // of a name before those that are known
 	case key.Name != now.origin:
-		return fmt.Errorf("says the key of %s, but the directory is %s", key.Name, now.origin)
+		return fmt.Errorf("names the key of %s, but the directory is %s", key.Name, now.origin)
 	case now.saidAt == 0:
 		now.key = key
 		now.saidAt = l.Seq
 	case !now.key.Equal(key):
-		return fmt.Errorf("says another key of %s than line %d", now.origin, now.saidAt)
+		return fmt.Errorf("names another key for %s than line %d", now.origin, now.saidAt)
 	}
 	return nil
 }

@@ -94,7 +94,8 @@ func (n *Notes) End(end *chain.End) error {
 		if first == nil {
 			continue
 		}
-		lost := end.Lost(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; %s",
+		lost := end.Lost(fmt.Sprintf("a checkpoint in %s proves that seq %d was on the disk, with hash "+
+			"%x; %s",
 			first.from, first.Seq, first.Hash, n.newestFit(first)))
 		if !kept {
 			return lost
@@ -132,11 +133,11 @@ func (n *Notes) hasRoot(c *claim) bool {
 
 // differs returns the error of a checkpoint that was made of other lines than this journal's.
 func (n *Notes) differs(at journal.Place, l *journal.Line, c *claim) *journal.Damage {
-	reason := fmt.Sprintf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; %s",
+	reason := fmt.Sprintf("is not the line that the checkpoint in %s signed on %s, with hash %x; %s",
 		c.from, c.Time.Format(journal.TimeLayout), c.Hash, n.newestFit(c))
 	if c.Hash == l.Hash {
-		reason = fmt.Sprintf("has the hash that the checkpoint in %s says, but the lines so far are not those "+
-			"of its tree", c.from)
+		reason = fmt.Sprintf("has the hash of the checkpoint in %s, but the lines up to it are not "+
+			"those of its tree", c.from)
 	}
 	wrong := journal.DamageAt(at, l.Seq, reason+c.said())
 	wrong.Forked = c.twoHistories()
@@ -150,9 +151,9 @@ func (n *Notes) newestFit(c *claim) string {
 	if c.kept {
 		fits = n.keptFits
 	}
-	text := fmt.Sprintf("the newest of these that fits is of seq %d", fits)
+	text := fmt.Sprintf("the newest checkpoint that fits covers seq %d", fits)
 	if fits == 0 {
-		text = "no older one of these fits"
+		text = "none of the older checkpoints fits"
 	}
 	return text + n.Repairs.story()
 }

@@ -99,7 +99,7 @@ func (x Snapshots) Line(journal.Place, *journal.Line) error { return nil }
 // End checks that the journal goes as far.
 func (x Snapshots) End(end *chain.End) error {
 	if x.Newest > end.Head.Seq {
-		return end.Lost(fmt.Sprintf("a snapshot proves that seq %d was durable", x.Newest))
+		return end.Lost(fmt.Sprintf("a snapshot proves that seq %d was on the disk", x.Newest))
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func TestNames(t *testing.T) {
 		{"a fork", observe.NamesAt("waybill/a", 0), []*journal.Line{forked(2, "waybill/b", 1)}, "", "waybill/b"},
 		{"the same name again", observe.NamesAt("waybill/a", 0),
 			[]*journal.Line{forked(2, "waybill/b", 1), forked(3, "waybill/a", 2)},
-			"which it has had", "waybill/b"},
+			"which it had before", "waybill/b"},
 		{"a key and another", observe.NamesAt("waybill/a", 0),
 			[]*journal.Line{opened(1, "waybill/a", 1), opened(2, "waybill/a", 2)},
 			"another key", "waybill/a"},
@@ -127,7 +127,7 @@ func TestErasures(t *testing.T) {
 	if len(erased) != 2 || !slices.Equal(missing, []uint64{5}) {
 		t.Errorf("erased: %v, of which nobody has erased %v at that time, want 5", erased, missing)
 	}
-	says(t, "a line that nobody has erased", x.NobodyErased(5), "seq 5: has no personal part")
+	says(t, "a line that nobody has erased", x.NobodyErased(5), "seq 5, byte 0): has no personal part")
 }
 
 // A repair that cannot be read is damage; so is a journal that ends before the line of a snapshot.
@@ -137,7 +137,8 @@ func TestRepairsAndSnapshots(t *testing.T) {
 	says(t, "no repair", show(repairs, line(3, journal.KindRepaired, []int{1})), "cannot unmarshal")
 	end := &chain.End{Head: line(4, "x", 1).Head, Last: "journal/1", Lines: 4}
 	says(t, "the line is there", observe.Snapshots{Newest: 4}.End(end), "")
-	says(t, "it is not", observe.Snapshots{Newest: 5}.End(end), "a snapshot proves that seq 5 was durable")
+	says(t, "it is not", observe.Snapshots{Newest: 5}.End(end), "a snapshot proves that seq 5 was on "+
+		"the disk")
 }
 
 // notes are a directory's journal of three lines, and what it is held against.
@@ -165,9 +166,12 @@ func TestNotesThatAreKept(t *testing.T) {
 		after  string // of what is asked after the reading
 	}{
 		{"it fits", func(*checkpoint.Checkpoint) {}, "", "", ""},
-		{"another hash", func(c *checkpoint.Checkpoint) { c.Hash[0]++ }, "is not the line that the checkpoint", "", ""},
-		{"another root", func(c *checkpoint.Checkpoint) { c.Root[0]++ }, "the lines so far are not those", "", ""},
-		{"beyond the end", func(c *checkpoint.Checkpoint) { c.Seq = 7 }, "", "proves that seq 7 was durable", ""},
+		{"another hash", func(c *checkpoint.Checkpoint) { c.Hash[0]++ }, "is not the line that the " +
+			"checkpoint", "", ""},
+		{"another root", func(c *checkpoint.Checkpoint) { c.Root[0]++ }, "the lines up to it are not " +
+			"those", "", ""},
+		{"beyond the end", func(c *checkpoint.Checkpoint) { c.Seq = 7 }, "", "proves that seq 7 was on " +
+			"the disk", ""},
 		{"another name", func(c *checkpoint.Checkpoint) { c.Origin = "waybill/b"; c.Hash[0]++ }, "", "",
 			"is of another journal, waybill/b"},
 	} {

@@ -69,7 +69,7 @@ func SetAside(fsys durable.FS) error {
 	key, err := readonly.ReadFile(fsys, checkpoint.PublicKeyFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && id != "":
-		return fmt.Errorf("%s has notes of waybill/%s, and %s, which checks them, is not there", checkpoint.LogFile, id,
+		return fmt.Errorf("%s has notes of waybill/%s, but their key %s is missing", checkpoint.LogFile, id,
 			checkpoint.PublicKeyFile)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err

@@ -23,13 +23,13 @@ import (
 type Dir string
 
 // ErrLink is the error of a name that is a symbolic link, or leads through one.
-var ErrLink = errors.New("is a symbolic link, and none is followed in the data directory")
+var ErrLink = errors.New("is a symbolic link; none is followed inside the data directory")
 
 // errReplaced is the error of a name whose file was replaced while it was opened, time and again.
-var errReplaced = errors.New("is replaced again and again")
+var errReplaced = errors.New("is being replaced again and again")
 
 // ErrIrregular is the error of a name that is neither a file nor a directory.
-var ErrIrregular = errors.New("is no regular file")
+var ErrIrregular = errors.New("is not a regular file")
 
 // maxReplaced is how often something is opened again that was replaced just then: a server publishes some
 // files about once a second.

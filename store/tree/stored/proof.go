@@ -23,7 +23,7 @@ func Inclusion(fsys readonly.FS, leaf, size uint64) ([]tree.Hash, error) {
 // (RFC 6962, 2.1.2). It is empty where old is 0 or size.
 func Consistency(fsys readonly.FS, old, size uint64) ([]tree.Hash, error) {
 	if old > size {
-		return nil, errors.New("tree: the longer tree is the shorter")
+		return nil, errors.New("tree: the tree that should be longer is shorter")
 	}
 	if old == 0 || old == size {
 		return nil, nil
