@@ -120,7 +120,7 @@ func (c *call) say(v *verify.Verdict) {
 			words.Counted(v.Snapshots, "snapshot"), words.Counted(v.Checkpoints, "checkpoint"), v.Hash)
 	}
 	fmt.Fprintf(c.Stdout, "%s: %s\n", v.Verdict, read)
-	fmt.Fprintf(c.Stdout, "the journal is %s, and its key is %s\n", v.Origin, cmp.Or(v.Key, "not here"))
+	fmt.Fprintf(c.Stdout, "the journal is %s, its key %s\n", v.Origin, cmp.Or(v.Key, "not here"))
 	for _, p := range v.Problems {
 		fmt.Fprintln(c.Stdout, problemLine(p))
 	}

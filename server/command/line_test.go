@@ -205,7 +205,7 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 	}
 	want(t, 1, "damaged: .*waybill repair -data "+dir+" -cut-at \\d+ -reason TEXT OUT", "verify", "-data",
 		dir)
-	want(t, 1, `^damaged: .*\nthe journal is waybill/\S+, and its key is waybill/\S+\ndamaged: line \d+ of `+firstFile+` .seq`,
+	want(t, 1, `^damaged: .*\nthe journal is waybill/\S+, its key waybill/\S+\ndamaged: line \d+ of `+firstFile+` .seq`,
 		"verify", "-data", dir)
 	v := verdictOf(t, want(t, 1, "damaged", "verify", "-data", dir, "-json"))
 	if p := v.Problems; v.Verdict != "damaged" || len(p) != 1 || p[0].Kind != "damaged" ||

@@ -216,7 +216,7 @@ func TestWhatALineNamesMustBeThere(t *testing.T) {
 			e.Partner = nobody
 		}),
 		"booking " + nobody.String() + " does not exist": &booking.CarrierSet{Booking: nobody},
-		"ticket " + nobody.String() + " of booking":    &booking.Refused{Booking: made.ID, Ticket: nobody},
+		"ticket " + nobody.String() + " of booking":      &booking.Refused{Booking: made.ID, Ticket: nobody},
 		"gets 2 seats for 1 legs": &booking.TicketPaid{Settled: booking.Settled{
 			Booking: settled.Booking,
 			Ticket:  settled.Ticket,

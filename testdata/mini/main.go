@@ -82,9 +82,10 @@ var routes = []route{
 func main() {
 	addr := flag.String("addr", "127.0.0.1:9000", "the address to listen on")
 	dir := flag.String("feed", "../demo", "the directory of the GTFS feed")
-	start := flag.String("test-clock", "", "serve a clock that can be moved, starting at now or an instant")
-	frozen := flag.Bool("frozen", false, "have that clock stand still until it is moved")
-	stage := flag.Int("stage", 9, "the stage of the interface that is served, with those before it")
+	start := flag.String("test-clock", "", "serve with a clock that can be moved; it starts at now or "+
+		"an instant")
+	frozen := flag.Bool("frozen", false, "stop that clock until it is moved")
+	stage := flag.Int("stage", 9, "serve this stage of the interface and the stages before it")
 	flag.Parse()
 	readFeed(*dir)
 	now, isTest := time.Now(), *start != ""

@@ -101,7 +101,7 @@ func inRow(free []int, group int) []int {
 func (r *Request) checkOrder(order Order) Journey {
 	offer, group := r.read(order.OfferID), len(order.Passengers)
 	isOffer := offer.Kind == "offer" && (offer.For == "" || offer.For == r.partner.name)
-	r.want(isOffer, "offerId", "is no offer")
+	r.want(isOffer, "offerId", "is not an offer")
 	if isOffer && r.isOver(offer) {
 		r.complaints = append(r.complaints, complaint{"Offer expired", "OFFER_EXPIRED", nil})
 	}
@@ -109,13 +109,14 @@ func (r *Request) checkOrder(order Order) Journey {
 	for _, p := range order.Passengers {
 		isNamed := strings.TrimSpace(p.FirstName) != "" && strings.TrimSpace(p.LastName) != ""
 		r.want(isNamed, "passengers", "have no names")
-		r.want(p.Email == "" || isEmail(p.Email), "email", "is no e-mail address")
+		r.want(p.Email == "" || isEmail(p.Email), "email", "is not an e-mail address")
 		for _, phone := range p.Phones {
-			r.want(strings.ContainsAny(phone.Phone, "0123456789"), "phone", "is no phone number")
+			r.want(strings.ContainsAny(phone.Phone, "0123456789"), "phone", "is not a phone number")
 		}
 	}
 	r.check()
-	r.want(offer.Journey.price(order.Currency) > 0, "currency", "is none that the offer is sold in")
+	r.want(offer.Journey.price(order.Currency) > 0, "currency", "is not a currency in which the offer "+
+		"is sold")
 	r.check()
 	left := r.seatsLeft(offer.Journey)
 	refuseIf(!offer.Journey.departure().After(r.now), conflict("DEPARTED", object{"seatsLeft": 0}))

@@ -96,7 +96,7 @@ func moveClock(r *Request) answer {
 	r.body(&move)
 	duration, err := time.ParseDuration(move.Advance)
 	to := move.Now.Add(duration)
-	r.want(err == nil && !to.Before(r.now), "body", "moves the clock back, or says no duration")
+	r.want(err == nil && !to.Before(r.now), "body", "moves the clock back, or is not a duration")
 	r.check()
 	r.clock = Clock{true, move.Frozen, to, time.Now()}
 	return showClock(r)

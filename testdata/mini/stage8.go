@@ -38,7 +38,7 @@ func hashPassword(password, salt string) []byte {
 func preLogin(r *Request) answer {
 	var body struct{ Email, Password string }
 	r.body(&body)
-	r.want(isEmail(body.Email), "email", "is no e-mail address")
+	r.want(isEmail(body.Email), "email", "is not an e-mail address")
 	r.want(body.Password != "", "password", "is required")
 	r.check()
 	isRight := hmac.Equal(hashPassword(body.Password, r.user.salt), r.user.password)
@@ -105,7 +105,8 @@ func orderReport(r *Request) answer {
 	length := body.EndDate.Sub(body.StartDate)
 	r.want(!body.StartDate.IsZero() && !body.EndDate.IsZero(), "endDate", "is required, like startDate")
 	r.want(0 <= length && length <= longestReport, "endDate", "is before startDate, or over 366 days later")
-	r.want(slices.Contains([]string{"CreatedAt", "DepartureDate"}, body.OrderBy), "orderBy", "is no order")
+	r.want(slices.Contains([]string{"CreatedAt", "DepartureDate"}, body.OrderBy), "orderBy", "is not an "+
+		"order")
 	r.check()
 	report := &Report{rand.Text(), body.OrderBy, r.now, body.StartDate, body.EndDate, nil, nil}
 	report.file = r.ordersFile(report)

@@ -78,7 +78,7 @@ func legacyPatch(r *Request) answer {
 	r.body(&patch)
 	acts := map[string]Act{"Paid,": pay, "Booked,": book, ",Canceled": cancel}
 	act := acts[patch.PaymentStatus+","+patch.Status]
-	r.want(act != nil, "status", "is none that can be set, see /docs/migration")
+	r.want(act != nil, "status", "cannot be set, see /docs/migration")
 	r.want(len(patch.OrdersIDs) > 0, "ordersIds", "names none")
 	r.check()
 	tickets := chosen(r.ownTickets(), patch.OrdersIDs)

@@ -46,7 +46,7 @@ var (
 
 func conflict(reason string, details object) answer {
 	details["reason"] = reason
-	return failure(409, complaint{"What is asked for cannot be done", "CONFLICT", details})
+	return failure(409, complaint{"This cannot be done in the current state", "CONFLICT", details})
 }
 
 // refuseIf ends a request at once, from wherever it is called.
@@ -117,7 +117,7 @@ func (r *Request) answerTo(route route) (given answer) {
 	return route.handle(r)
 }
 
-// want complains where something of the request is not as it has to be. check refuses with all complaints.
+// want complains where something of the request has the wrong form. check refuses with all complaints.
 func (r *Request) want(good bool, place, message string) {
 	if !good {
 		r.complaints = append(r.complaints, complaint{message, "VALIDATION_ERROR", object{"field": place}})
@@ -139,7 +139,8 @@ func (r *Request) number(name string, unlessGiven, least, most int) int {
 		return unlessGiven
 	}
 	number, err := strconv.Atoi(text)
-	r.want(err == nil && least <= number && number <= most, name, "is no number, too small or too large")
+	r.want(err == nil && least <= number && number <= most, name, "is not a number, or is too small or "+
+		"too large")
 	return number
 }
 
@@ -150,7 +151,7 @@ func (r *Request) skip() int { return r.number("skip", 0, 0, largestNumber) }
 func (r *Request) day(name string, required bool) string {
 	text := r.query(name)
 	_, err := time.Parse(time.DateOnly, text)
-	r.want(err == nil || text == "" && !required, name, "is no day of the form YYYY-MM-DD")
+	r.want(err == nil || text == "" && !required, name, "is not a day of the form YYYY-MM-DD")
 	return text
 }
 
@@ -167,7 +168,7 @@ func (r *Request) body(into any) {
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(into)
 	_, end := decoder.Token()
-	r.want(err == nil && end == io.EOF, "body", "is not as it has to be")
+	r.want(err == nil && end == io.EOF, "body", "has the wrong form")
 	r.check()
 }
 

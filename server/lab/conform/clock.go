@@ -89,7 +89,7 @@ func (p *player) advance(by string) error {
 	}
 	c, err := p.readClock(p.baseURL())
 	if err != nil {
-		return errors.Join(errors.New("the test clock was moved, and is gone"), err)
+		return errors.Join(errors.New("the test clock has gone since it was moved"), err)
 	}
 	p.skew = c
 	return nil

@@ -86,7 +86,7 @@ func parse(text string) (*stage, error) {
 			id, said, _ := strings.Cut(rest, " ")
 			section, what, ok := strings.Cut(said, ": ")
 			if !ok || !strings.HasPrefix(id, fmt.Sprintf("%d.", s.number)) {
-				return nil, fmt.Errorf("line %d is no rule of stage %d", n+1, s.number)
+				return nil, fmt.Errorf("line %d is not a rule of stage %d", n+1, s.number)
 			}
 			r := &Rule{
 				ID:      id,

@@ -62,14 +62,15 @@ func (c *comparison) answers(got, want *transcript.Answer) string {
 	should := want.Status < 300
 	switch {
 	case does && !should:
-		return fmt.Sprintf("it does what the other server refuses with %d %s", want.Status, codeOf(want))
+		return fmt.Sprintf("it accepts what the other server refuses with %d %s", want.Status, codeOf(want))
 	case !does && should:
-		return fmt.Sprintf("it refuses what the other server does: %d %s", got.Status, codeOf(got))
+		return fmt.Sprintf("it refuses with %d %s what the other server accepts", got.Status, codeOf(got))
 	case got.Status != want.Status:
-		return fmt.Sprintf("it answers %d %s, the other server %d %s", got.Status, codeOf(got), want.Status,
+		return fmt.Sprintf("it answers %d %s, but the other server %d "+
+			"%s", got.Status, codeOf(got), want.Status,
 			codeOf(want))
 	case !should && codeOf(got) != codeOf(want):
-		return fmt.Sprintf("the errorCode is %s, at the other server %s", codeOf(got), codeOf(want))
+		return fmt.Sprintf("the errorCode is %s, but at the other server %s", codeOf(got), codeOf(want))
 	case !should, c.mine:
 		return ""
 	}
@@ -78,7 +79,7 @@ func (c *comparison) answers(got, want *transcript.Answer) string {
 		return ""
 	}
 	if json.Unmarshal(got.Body, &x) != nil {
-		return "the answer is no JSON, that of the other server is"
+		return "the answer is not JSON, but the other server's is"
 	}
 	c.value("", x, y)
 	if c.words != "" {

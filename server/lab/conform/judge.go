@@ -72,7 +72,7 @@ func (p *player) weigh(r *Result) {
 		r.Verdict = Known
 	case r.Verdict == Pass && listed:
 		r.Verdict = Fail
-		r.Detail = "it is listed by -known, and passes: take it off the list"
+		r.Detail = "it is listed by -known but passes: take it off the list"
 	case r.Verdict == NotShown && p.opt.Strict && !listed && !p.stopped():
 		r.Verdict = Fail
 		r.Detail = p.once(r.ID, "not shown: "+r.Detail, "not shown: "+r.Detail)

@@ -38,15 +38,16 @@ func (l *reference) prepare(p *player) error {
 	case err != nil:
 		return fmt.Errorf("-like: %w", err)
 	case p.skew.stops && p.skew.still.IsZero():
-		return errors.New("-like: the clock of -base-url ticks, and could stand still: start it with -frozen")
+		return errors.New("-like: the clock of -base-url is ticking: start that server with -frozen")
 	case c.stops && c.still.IsZero() && p.skew.moveable:
-		return errors.New("-like: the clock of -like ticks, and could stand still: start it with -frozen")
+		return errors.New("-like: the clock of -like is ticking: start that server with -frozen")
 	case p.opt.Write && p.skew.moveable && !c.moveable:
 		return errors.New("-like: its clock cannot be moved: start it with -test-clock")
 	}
 	l.exact = !p.skew.still.IsZero() && !c.still.IsZero()
 	if l.exact && !p.skew.still.Equal(c.still) {
-		return fmt.Errorf("-like: its clock stands at %s, that of -base-url at %s", c.still.Format(instant),
+		return fmt.Errorf("-like: its clock is at %s, but the clock of -base-url is at "+
+			"%s", c.still.Format(instant),
 			p.skew.still.Format(instant))
 	}
 	return nil

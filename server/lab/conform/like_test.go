@@ -89,20 +89,20 @@ func TestWhatIsNotLike(t *testing.T) {
 		{"2.01 GET /v2/offers/schedule ; scale amount 100", `a price is \d+, at the other.*whole units`},
 		{"2.01 GET /v2/offers/schedule ; scale amount 1.25", `a price is .*is the discount that is in force taken off`},
 		{"2.01 GET /v2/offers/schedule ; set data.departures[*].price.amount 1", `every price is 1`},
-		{"2.01 GET /v2/offers/schedule ; set data.departures[*].seatsLeft 3", `seatsLeft is 3, at the other server \d+: which`},
-		{"2.01 GET /v2/offers/schedule ; set data.departures[*].routeName null", `routeName is null, at the other server "`},
-		{"1.01 GET /v2/cities$ ; set data.total 7", `data.total is 7, at the other server 40: is it counted before`},
+		{"2.01 GET /v2/offers/schedule ; set data.departures[*].seatsLeft 3", `seatsLeft is 3, but at the other server \d+: which`},
+		{"2.01 GET /v2/offers/schedule ; set data.departures[*].routeName null", `routeName is null, but at the other server "`},
+		{"1.01 GET /v2/cities$ ; set data.total 7", `data.total is 7, but at the other server 40: is it counted before`},
 		{"1.01 GET /v2/cities$ ; set data.cities[3].name \"Nowhere\"", `cities\[\d+\].name is "Nowhere"`},
 		{"1.16 GET /v2/stops/ ; set data.stop.type \"BUS_STOP\"", `data.stop.type is "BUS_STOP"`},
 		{"3.01 GET /v2/offers$ ; rest data.offers", `1 of \d+ offers are missing`},
 		{"3.04 GET /v2/offers$ ; set data.offers[*].refundRules []", `\d+ of \d+ refundRules are missing, the first`},
 		{"4.02 GET /v2/bookings/[^/]+$ ; shift departureDate 2h", `departures are 2 h late: is the service day counted`},
-		{"4.44 GET /v2/bookings$ ; status-if 400 200", `it does what the other server refuses with 400 VALIDATION_ERROR`},
+		{"4.44 GET /v2/bookings$ ; status-if 400 200", `it accepts what the other server refuses with 400 VALIDATION_ERROR`},
 		{"4.01 POST /v2/bookings$ ; refuse 409 CONFLICT full",
-			`it refuses what the other server does: 409 CONFLICT`},
+			`it refuses with 409 CONFLICT what the other server accepts`},
 		{"5.12 POST /pay$ ; status-if 404 409", `it answers 409 NOT_FOUND, the other server 404 NOT_FOUND`},
-		{"5.12 POST /pay$ ; set errors[0].errorCode \"MISSING\"", `the errorCode is MISSING, at the other server NOT_FOUND`},
-		{"7.15 POST /cancel$ ; set data.booking.tickets[*].refundAmount 5", `refundAmount is 5, at the other server`},
+		{"5.12 POST /pay$ ; set errors[0].errorCode \"MISSING\"", `the errorCode is MISSING, but at the other server NOT_FOUND`},
+		{"7.15 POST /cancel$ ; set data.booking.tickets[*].refundAmount 5", `refundAmount is 5, but at the other server`},
 	} {
 		if !*rig.Long && i%4 != 0 {
 			continue
@@ -192,9 +192,9 @@ func TestLikeNeedsClocksThatStandStill(t *testing.T) {
 	}
 	resp.Body.Close()
 	for _, c := range []struct{ base, like, says string }{
-		{ticking.base, b.base, "the clock of -base-url ticks"},
-		{b.base, ticking.base, "the clock of -like ticks"},
-		{b.base, later, "its clock stands at 2026-11-20T08:01"},
+		{ticking.base, b.base, "the clock of -base-url is ticking"},
+		{b.base, ticking.base, "the clock of -like is ticking"},
+		{b.base, later, "its clock is at 2026-11-20T08:01"},
 		{b.base, "http://127.0.0.1:1", "-like: "},
 	} {
 		opt := b.opt

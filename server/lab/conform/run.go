@@ -114,7 +114,7 @@ func Run(opt Options, to io.Writer) (sum Summary, err error) {
 			fmt.Fprintf(to, "booking %s could not be canceled\n", id)
 		}
 		for _, id := range sum.Kept {
-			fmt.Fprintf(to, "booking %s is left, as the server cannot cancel yet\n", id)
+			fmt.Fprintf(to, "booking %s is left because the server cannot cancel yet\n", id)
 		}
 		if err == nil {
 			fmt.Fprintln(to, sum.counts())

@@ -16,7 +16,7 @@ import (
 // rule needs one.
 func (p *player) prepare() (err error) {
 	if p.skew, err = p.readClock(p.baseURL()); err != nil {
-		return fmt.Errorf("nobody answers: %w", err)
+		return fmt.Errorf("no server answers: %w", err)
 	}
 	for _, given := range []struct{ name, value, flags string }{
 		{"idToken", p.opt.IDToken, "-id-token"},
@@ -125,8 +125,8 @@ func (p *player) readCities() error {
 		err = json.Unmarshal(a.Body, &list)
 	}
 	if err != nil || len(list.Data.Cities) < 2 {
-		text := fmt.Sprintf("GET %s/v2/cities\ncame %d %s\nno two cities between which a journey could be "+
-			"looked for", p.baseURL(), a.Status, a.Body)
+		text := fmt.Sprintf("GET %s/v2/cities\ncame %d %s\nno two cities to search for a journey "+
+			"between", p.baseURL(), a.Status, a.Body)
 		return &failure{"no cities", text}
 	}
 	for _, c := range list.Data.Cities {
@@ -177,7 +177,8 @@ func (p *player) findJourney() error {
 	if !answered && last != nil {
 		return last
 	}
-	return &skip{"no journey was found within a week among the first cities; name one with -from, -to and -date"}
+	return &skip{"no journey was found within a week between the first cities; name one with -from, -to " +
+		"and -date"}
 }
 
 // bestDay returns the day with the most departures that can be sold between two cities, of the days from the
@@ -241,8 +242,8 @@ func (p *player) findKind(kind string) error {
 			return err
 		}
 	}
-	return &skip{fmt.Sprintf("no journey was found with %s: looked for it among the offers of %s between %d "+
-		"cities, in %d searches", kinds[kind], date, len(p.search.cities), p.search.next)}
+	return &skip{fmt.Sprintf("no journey was found with %s among the offers of %s between %d cities, in "+
+		"%d searches", kinds[kind], date, len(p.search.cities), p.search.next)}
 }
 
 // lookAt keeps the first journey of each kind that the offers between two cities have.

@@ -87,7 +87,7 @@ func TestEachStageByItself(t *testing.T) {
 			t.Errorf("stage %d: %v is left", stage, sum.Kept)
 		}
 		for _, id := range sum.Kept {
-			if !strings.Contains(out.String(), "booking "+id+" is left, as the server cannot cancel yet\n") {
+			if !strings.Contains(out.String(), "booking "+id+" is left because the server cannot cancel yet\n") {
 				t.Errorf("stage %d does not name what is left", stage)
 			}
 		}
@@ -131,7 +131,7 @@ func TestWhereNothingRuns(t *testing.T) {
 	}
 	for _, says := range []string{
 		"name one with -from, -to and -date",
-		"no journey was found with a change, of the service's own source: looked for it among the offers of",
+		"no journey was found with a change, of the service's own source among the offers of",
 		"no journey was found with a discount",
 		"no journey was found with a source other than Service",
 	} {
@@ -196,7 +196,7 @@ func TestKnownAndStrict(t *testing.T) {
 		t.Error(said)
 	}
 	if _, failed, _, _, said = count(false, "1.01"); failed != 1 ||
-		!strings.Contains(said, "it is listed by -known, and passes: take it off the list") {
+		!strings.Contains(said, "it is listed by -known but passes: take it off the list") {
 		t.Error(said)
 	}
 	x, _ := parseBreak(`1.04 GET /v2/cities$ ; set data.cities[*].country "UKR"`)

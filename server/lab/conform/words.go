@@ -33,7 +33,7 @@ func (c *comparison) explainRows(path string, got, want, more, less []any) bool 
 		switch row := less[0]; {
 		case what != "departures" && what != "offers":
 		case hasChange(row):
-			guess = ": are journeys with a change looked for?"
+			guess = ": are journeys with a change searched for?"
 		case startOf(row) != "" && clockOf(row) < "06:00":
 			guess = ": does a run after midnight belong to the service day before?"
 		default:
@@ -45,9 +45,9 @@ func (c *comparison) explainRows(path string, got, want, more, less []any) bool 
 	}
 	guess := ""
 	if at, ok := instantOf(startOf(more[0])); ok {
-		guess = ": is a journey listed that another one beats, or a day on which it does not run?"
+		guess = ": is a journey listed that a better one rules out, or on a day on which it does not run?"
 		if !at.After(c.now) {
-			guess = ": is what has left already left out?"
+			guess = ": are departures that have already left omitted?"
 		}
 	}
 	c.say(fmt.Sprintf("%d %s too many, the first%s%s", len(more)-len(less), what, nameOf(more[0]), guess))
@@ -191,7 +191,7 @@ func (c *comparison) explain() string {
 		}
 	}
 	d := c.differences[0]
-	text := fmt.Sprintf("%s is %s, at the other server %s", d.path, shown(d.got), shown(d.want))
+	text := fmt.Sprintf("%s is %s, but at the other server %s", d.path, shown(d.got), shown(d.want))
 	if guess := guesses[last(d.path)]; guess != "" {
 		text += ": " + guess
 	}
@@ -200,9 +200,10 @@ func (c *comparison) explain() string {
 
 // guesses are what may be wrong where a member has another value.
 var guesses = map[string]string{
-	"seatsLeft":         "which tickets still have a seat, and on which part of the way?",
-	"total":             "is it counted before the page is cut?",
-	"refundAmount":      "within 20 minutes of its creation all comes back, later what the rule with the most hours says that still applies; each leg has its own rules",
+	"seatsLeft": "which tickets still have a seat, and on which part of the way?",
+	"total":     "is it counted before the page is cut?",
+	"refundAmount": "within 20 minutes of its creation all comes back, later what the rule with " +
+		"the most hours says that still applies; each leg has its own rules",
 	"travelTimeMinutes": "waits between two legs are included",
 	"duration":          "it is in minutes, from boarding to alighting",
 	"routeName":         "it is that of the first leg, in the language that is asked for",
@@ -245,7 +246,8 @@ func explainTimes(list []difference) string {
 		}
 		for far := range by {
 			if far == 0 {
-				return of.what + " have the right instant with another offset: is it the wall clock of the city?"
+				return of.what + " have the right instant with another offset: is it the wall clock of " +
+					"the city?"
 			}
 			return shifted(of.what, far, offset)
 		}
@@ -275,7 +277,7 @@ func explainPrices(list []difference) string {
 	if first == nil {
 		return ""
 	}
-	text := fmt.Sprintf("a price is %s, at the other server %s", shown(first.got), shown(first.want))
+	text := fmt.Sprintf("a price is %s, but at the other server %s", shown(first.got), shown(first.want))
 	ratio := slices.Collect(maps.Keys(ratios))[0]
 	switch {
 	case len(ratios) == 1 && (ratio == 100 || ratio == 0.01):

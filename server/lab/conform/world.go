@@ -55,7 +55,7 @@ func (p *player) fork() error {
 		}
 	}
 	if from == "" {
-		return fmt.Errorf("-control: no world there is at %s", p.opt.BaseURL)
+		return fmt.Errorf("-control: no world of that server is at %s", p.opt.BaseURL)
 	}
 	p.world, err = p.makeWorld(from)
 	return err
@@ -86,7 +86,7 @@ func (p *player) makeWorld(from string) (w world, err error) {
 		}
 		return world{}, fmt.Errorf("-control: a world could not be made: %d %s", a.Status, a.Body)
 	}
-	return world{}, fmt.Errorf("-control: there are %d worlds of other runs, or as many worlds as may be",
+	return world{}, fmt.Errorf("-control: there are %d worlds of other runs, or no more worlds can be made",
 		runsAtOnce)
 }
 

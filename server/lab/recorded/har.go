@@ -52,10 +52,11 @@ func readHAR(file string) ([]*exchange, error) {
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if err := json.Unmarshal(text, &har); err != nil {
-		return nil, fmt.Errorf("is no HAR: %w", jsonError(err))
+		return nil, fmt.Errorf("is not a HAR: %w", jsonError(err))
 	}
 	if har.Log.Entries == nil {
-		return nil, errors.New("is no HAR: log.entries is missing, want a list of requests with their responses")
+		return nil, errors.New("is not a HAR: log.entries is missing, want a list of requests with " +
+			"their responses")
 	}
 	entries := *har.Log.Entries
 	if len(entries) > maxExchanges {

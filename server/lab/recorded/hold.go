@@ -192,7 +192,7 @@ func (x *exchange) againstOurs() (list []fault) {
 		list = append(list, x.takenAgainst(schema.Waybill, known, media["schema"])...)
 	}
 	if x.answer.lost {
-		return append(list, fault{what: "the recording has no body of the answer: nothing was held against it"})
+		return append(list, fault{what: "the recording lacks the answer's body: nothing was compared"})
 	}
 	if !x.hasBody() {
 		return list

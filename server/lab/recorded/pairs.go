@@ -110,7 +110,7 @@ func readPair(name string, request, response []byte) (*exchange, error) {
 	}
 	line := requestLine.FindStringSubmatch(first)
 	if line == nil {
-		return nil, fmt.Errorf("%s: line 1 is no request, want METHOD PATH HTTP/1.1", name+requestEnd)
+		return nil, fmt.Errorf("%s: line 1 is not a request, want METHOD PATH HTTP/1.1", name+requestEnd)
 	}
 	if len(bytes.TrimSpace(asked.body)) == 0 {
 		asked.body = nil // the last line's end of a file that was written by hand
@@ -145,7 +145,7 @@ func readAnswer(text []byte) (status int, answer message, err error) {
 		}
 		line := statusLine.FindStringSubmatch(first)
 		if line == nil {
-			return 0, m, errors.New("line 1 is no answer, want HTTP/1.1 STATUS, as curl -i shows it")
+			return 0, m, errors.New("line 1 is not an answer, want HTTP/1.1 STATUS, as curl -i shows it")
 		}
 		status, _ = strconv.Atoi(line[1])
 		if !bytes.HasPrefix(m.body, []byte("HTTP/")) {
@@ -183,7 +183,8 @@ func readMessage(text []byte) (first string, m message, err error) {
 		} else {
 			name, value, isHeader := strings.Cut(shown, ":")
 			if !isHeader || name == "" || strings.ContainsAny(name, " \t") {
-				return "", m, fmt.Errorf("line %d is no header, want NAME: VALUE, and an empty line before the body", n)
+				return "", m, fmt.Errorf("line %d is not a header, want NAME: VALUE, and an empty line "+
+					"before the body", n)
 			}
 			addHeader(m.header, name, strings.TrimSpace(value))
 		}

@@ -30,11 +30,11 @@ func entry(text string) string { return `{"log":{"entries":[` + text + `]}}` }
 func TestHARsThatCannotBeRead(t *testing.T) {
 	const asked = `"request":{"method":"GET","url":"/v2/cities"}`
 	for text, says := range map[string]string{
-		"":                            "is no HAR: want JSON, which breaks off at byte 0",
-		`{"log":{"marker`:             "is no HAR: want JSON, which breaks off at byte 15",
-		`[]`:                          "is no HAR:  is of another type, want an object",
-		`{"log":{}}`:                  "is no HAR: log.entries is missing, want a list of requests with their responses",
-		`{"log":{"entries":3}}`:       "is no HAR: log.entries is of another type, want an array",
+		"":                            "is not a HAR: want JSON, which breaks off at byte 0",
+		`{"log":{"marker`:             "is not a HAR: want JSON, which breaks off at byte 15",
+		`[]`:                          "is not a HAR:  is of another type, want an object",
+		`{"log":{}}`:                  "is not a HAR: log.entries is missing, want a list of requests with their responses",
+		`{"log":{"entries":3}}`:       "is not a HAR: log.entries is of another type, want an array",
 		entry(`{}`):                   "entry 1: request is missing, want an object",
 		entry(`{"request":{}}`):       "entry 1: request.method or request.url is missing, want a string",
 		entry(`{` + asked + `}`):      "entry 1: response is missing, want an object",
@@ -62,14 +62,23 @@ func TestDirectoriesThatCannotBeRead(t *testing.T) {
 		files map[string]string
 		says  string
 	}{
-		"empty":          {nil, "has no pair: want files NAME.request and NAME.response"},
-		"no answer":      {map[string]string{"a.request": asked}, "a.response is missing, want one beside a.request"},
-		"no request":     {map[string]string{"a.response": ""}, "a.request is missing, want one beside a.response"},
-		"no line":        {map[string]string{"a.request": "marker", "a.response": ""}, "a.request: line 1 is no request, want METHOD PATH HTTP/1.1"},
-		"no status":      {map[string]string{"a.request": asked, "a.response": "marker"}, "a.response: line 1 is no answer, want HTTP/1.1 STATUS, as curl -i shows it"},
-		"no header":      {map[string]string{"a.request": asked, "a.response": "HTTP/1.1 200 OK\nmarker\n"}, "a.response: line 2 is no header, want NAME: VALUE, and an empty line before the body"},
-		"a short body":   {map[string]string{"a.request": asked, "a.response": "HTTP/1.1 200 OK\nContent-Length: 9\n\n{}"}, "a.response: the body has 2 bytes, want 9 as Content-Length says"},
-		"broken gzip":    {map[string]string{"a.request": asked, "a.response": "HTTP/1.1 200 OK\n\n\x1f\x8bmarker"}, "a.response: the answer's body is gzip that cannot be unpacked"},
+		"empty": {nil, "has no pair: want files NAME.request and NAME.response"},
+		"no answer": {map[string]string{"a.request": asked}, "a.response is missing, want one " +
+			"beside a.request"},
+		"no request": {map[string]string{"a.response": ""}, "a.request is missing, want one beside " +
+			"a.response"},
+		"no line": {map[string]string{"a.request": "marker", "a.response": ""}, "a.request: line " +
+			"1 is not a request, want METHOD PATH HTTP/1.1"},
+		"no status": {map[string]string{"a.request": asked, "a.response": "marker"}, "a.response: " +
+			"line 1 is not an answer, want HTTP/1.1 STATUS, as curl -i shows it"},
+		"no header": {map[string]string{"a.request": asked, "a.response": "HTTP/1.1 200 " +
+			"OK\nmarker\n"}, "a.response: line 2 is not a header, want NAME: VALUE, and an empty line " +
+			"before the body"},
+		"a short body": {map[string]string{"a.request": asked, "a.response": "HTTP/1.1 200 " +
+			"OK\nContent-Length: 9\n\n{}"}, "a.response: the body has 2 bytes, want 9 as Content-Length " +
+			"says"},
+		"broken gzip": {map[string]string{"a.request": asked, "a.response": "HTTP/1.1 200 " +
+			"OK\n\n\x1f\x8bmarker"}, "a.response: the answer's body is gzip that cannot be unpacked"},
 		"a long request": {map[string]string{"a.request": "POST /v2/bookings\n\n" + strings.Repeat("x", maxBody+1), "a.response": "HTTP/1.1 400 X\n\n"}, "a.request: the request's body has more than 8388608 bytes"},
 	} {
 		dir := t.TempDir()

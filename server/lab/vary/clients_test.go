@@ -36,7 +36,7 @@ var leaning = map[string]func(answers map[string][]byte) string{
 		return fmt.Sprint(column.Match(answers["GET ticket"]))
 	},
 	"words of messages": func(answers map[string][]byte) string {
-		return fmt.Sprint(bytes.Contains(answers["POST pay again"], []byte("state of these tickets")))
+		return fmt.Sprint(bytes.Contains(answers["POST pay again"], []byte("current state")))
 	},
 	"order of lists": func(answers map[string][]byte) string {
 		var made struct {
