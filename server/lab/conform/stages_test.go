@@ -87,7 +87,8 @@ func TestEachStageByItself(t *testing.T) {
 			t.Errorf("stage %d: %v is left", stage, sum.Kept)
 		}
 		for _, id := range sum.Kept {
-			if !strings.Contains(out.String(), "booking "+id+" is left because the server cannot cancel yet\n") {
+			left := "booking " + id + " is left because the server cannot cancel yet\n"
+			if !strings.Contains(out.String(), left) {
 				t.Errorf("stage %d does not name what is left", stage)
 			}
 		}
