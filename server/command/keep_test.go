@@ -156,6 +156,7 @@ func TestASilentKeeper(t *testing.T) {
 		}
 	}
 	p.restsOnKeptLines(t, kept[1], other)
+	want(t, 0, "kl-0700", "manifest", "-data", dir, "kl-0700", time.Now().Format(time.DateOnly))
 	if err := os.Remove(hold); err != nil {
 		t.Fatal(err)
 	}
@@ -234,5 +235,16 @@ func TestAStartGivesUpASilentKeeper(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != exitIO {
 			t.Errorf("%s: a start that should end exits with %d", keeper, code)
 		}
+	}
+}
+
+// Decision keep.begins: a key that is made without a server is not kept elsewhere yet, and that is said.
+func TestAKeyMadeWithoutAServerIsSaidNotToBeKept(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "", "import", "-data", dir, "../../testdata/demo")
+	code, key, said := run(t, nil, "partner", "add", "-data", dir, "anna")
+	if code != 0 || !strings.HasPrefix(key, "wb_") || !strings.Contains(said, "this directory alone") {
+		t.Errorf("%d %q %q", code, key, said)
 	}
 }
