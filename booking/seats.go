@@ -77,9 +77,10 @@ func presentForm(tt *schedule.Timetable, last *Run) *schedule.Form {
 	return last.Form
 }
 
-// SeatsLeft returns how many seats are free for a ride, and the number of the last journal line that changed a
-// booking on its run; 0 where there is none.
-func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) (left int, line uint64) {
+// SeatsLeft returns how many seats are free for a ride, and the number of the last journal line that changed
+// a booking on its run; 0 where there is none.
+func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg,
+	now time.Time) (left int, line uint64) {
 	held := s.seatings[schedule.RunKey{Trip: tt.TripKey(l.Trip), Day: l.Day}]
 	if held == nil {
 		return tt.Seats(l.Trip), 0

@@ -156,7 +156,8 @@ func TestASilentKeeper(t *testing.T) {
 		}
 	}
 	p.restsOnKeptLines(t, kept[1], other)
-	want(t, 0, "kl-0700", "manifest", "-data", dir, "kl-0700", time.Now().Format(time.DateOnly))
+	today := time.Now().Format(time.DateOnly)
+	want(t, 0, "kl-0700", "manifest", "-data", dir, "kl-0700", today)
 	if err := os.Remove(hold); err != nil {
 		t.Fatal(err)
 	}
@@ -174,8 +175,8 @@ func TestASilentKeeper(t *testing.T) {
 	}
 }
 
-// restsOnKeptLines checks what a server with a silent keeper still shows: what rests on lines that are kept. A
-// sale of its partner's, on a run from Kyiv to Warsaw, is not.
+// restsOnKeptLines checks what a server with a silent keeper still shows: what rests on lines that are kept.
+// A sale of its partner's, on a run from Kyiv to Warsaw, is not.
 func (p *process) restsOnKeptLines(t *testing.T, kept, other string) {
 	day := time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
 	search := "/v2/offers?departureDate=" + day + "&departureCitySlug="
@@ -217,7 +218,8 @@ func TestAStartGivesUpASilentKeeper(t *testing.T) {
 		"echo 0 -; cat >/dev/null",          // it never has what it lacks
 		"read -r l; cat >/dev/null; exit 3", // it neither says nor ends well
 	} {
-		cmd := exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", dir, "-keep", "echo up >&2; "+keeper)
+		cmd := exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", dir,
+			"-keep", "echo up >&2; "+keeper)
 		stderr, err := cmd.StderrPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,10 @@ func (s *Keeper) noteRests(k *anyKind, at journal.Stamp, x Entry) {
 		s.feed(k.partner(s.State, x.Event)).line = at.Seq
 	default:
 		for id := range x.Before.Each {
-			s.feed(s.PartnerOf(id)).line = at.Seq
+			// A booking whose last ticket was moved is no more; the one that has it is the same partner's.
+			if b := s.Bookings.Any(id); b != nil {
+				s.feed(b.Partner).line = at.Seq
+			}
 		}
 	}
 }

@@ -143,8 +143,8 @@ func (s *Core) ShowTimetable() (*schedule.Timetable, error) {
 	return tt, err
 }
 
-// ShowKept does what follows a change of the timetable that nobody knows of yet, because the keeper is silent:
-// once the change is kept, requests see it and passengers are told.
+// ShowKept does what follows a change of the timetable that nobody knows of yet, because the keeper is
+// silent: once the change is kept, requests see it and passengers are told.
 func (s *Core) ShowKept() {
 	s.Tasks.Go(func() {
 		if _, err := s.ShowTimetable(); err == nil {

@@ -59,7 +59,7 @@ type Keeper struct {
 	FS      readonly.FS // of the directory, for the files that a copy needs
 	Log     *slog.Logger
 	Took    func(time.Duration) // unless it is nil, is called with how long each write took to be kept
-	Stop    <-chan struct{}     // closed when the process should end; a start then no longer waits for the keeper
+	Stop    <-chan struct{}     // closed when the process should end: a start then gives the keeper up
 
 	cmd   *exec.Cmd
 	in    io.WriteCloser
