@@ -4,10 +4,12 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -396,6 +398,7 @@ func (d *duel) end() {
 // that was acknowledged is missing, the first sells nothing after the fence, the second's journal is what is
 // kept, byte for byte, and the history as clients saw it is linear.
 func TestTakeovers(t *testing.T) {
+	t.Parallel()
 	d := newDuel(t)
 	if d == nil {
 		return
@@ -408,4 +411,130 @@ func TestTakeovers(t *testing.T) {
 		d.play(ends[n%len(ends)])
 	}
 	d.end()
+}
+
+// Two of three servers of the engine are gone: nobody is told of anything meanwhile. Then all goes on by
+// itself, and nothing that was acknowledged is missing.
+func TestNothingIsAnsweredByAMinority(t *testing.T) {
+	t.Parallel()
+	d := newDuel(t)
+	if d == nil {
+		return
+	}
+	d.c.more(t, 50)
+	ways := []bool{false}
+	if *rig.Long {
+		ways = []bool{false, true}
+	}
+	for _, killed := range ways {
+		d.c.moment(t, d.first)
+		left := d.e.leader()
+		for i := range d.e.servers {
+			if i != left && killed {
+				d.e.kill(i)
+			} else if i != left {
+				d.e.signal(i, syscall.SIGSTOP)
+			}
+		}
+		rig.Eventually(t, "it is not ready", func() bool {
+			status, _ := d.first.call("GET", "/readyz", "")
+			return status == http.StatusServiceUnavailable
+		})
+		told := d.c.told()
+		rig.Eventually(t, "a change is refused", func() bool {
+			status, _ := d.first.call("POST", "/v2/bookings", d.c.orders[0])
+			return status == http.StatusServiceUnavailable
+		})
+		if now := d.c.told(); now != told {
+			t.Errorf("killed %t: %d sales were acknowledged by one server of three", killed, now-told)
+		}
+		if killed {
+			d.e.start()
+		}
+		for i := range d.e.servers {
+			d.e.signal(i, syscall.SIGCONT)
+		}
+		d.c.more(t, 50)
+	}
+	d.end()
+}
+
+// Decision keep.erased: an erasure reaches what is pulled from a stream, where the personal part still is. A
+// new stream takes the lines as they are now; with the old one gone, it is nowhere.
+func TestAnErasureBesideAStream(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	if e == nil {
+		return
+	}
+	e.start()
+	bin, dir := build(t)
+	p := startProcess(t, bin, dir, "-keep", e.keeper())
+	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+	p.sells(t, strings.Replace(offer(t, p), `"Ukrainka"`, `"Ukrainka","email":"lesia@example.com"`, 1))
+	want(t, 0, "erased", "forget", "-data", dir, "-email", "lesia@example.com", "-reason", "asked for")
+	inStream := func(stream string) bool {
+		for n := 1; ; n++ {
+			var answer struct{ Message *struct{ Data []byte } }
+			text := e.ask("$JS.API.STREAM.MSG.GET."+stream, fmt.Sprintf(`{"seq":%d}`, n))
+			if parse(t, &answer, text); answer.Message == nil {
+				return false
+			}
+			if bytes.Contains(answer.Message.Data, []byte("lesia@example.com")) {
+				return true
+			}
+		}
+	}
+	if !inStream("WAYBILL") {
+		t.Error("what was kept before the erasure is not in the stream, so that this test shows nothing")
+	}
+	copied := filepath.Join(filepath.Dir(dir), "copied")
+	if code, out := e.does(bin, "pull", copied); code != 0 {
+		t.Fatalf("pull: exit %d\n%s", code, out)
+	}
+	if names := rig.FilesWith(t, copied, "lesia@example.com"); len(names) > 0 {
+		t.Errorf("the copy has the name in %q", names)
+	}
+	tail := exec.Command(bin, "tail", "-data", dir, "-format", "copy")
+	fresh := e.command(bin, "-stream", "FRESH")
+	var err error
+	if fresh.Stdin, err = tail.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(tail.Start(), fresh.Run(), tail.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.cmd.Wait()
+	p = startProcess(t, bin, dir, "-keep", e.keeper()+" -stream FRESH")
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("a stop ends with %v", err)
+	}
+	if !strings.Contains(e.ask("$JS.API.STREAM.DELETE.WAYBILL", ""), `"success":true`) {
+		t.Error("the old stream is not deleted")
+	}
+	if inStream("FRESH") {
+		t.Error("the new stream has the name")
+	}
+	again := filepath.Join(filepath.Dir(dir), "again")
+	if code, out := e.does(bin, "-stream", "FRESH", "pull", again); code != 0 ||
+		!bytes.Equal(allLines(t, again), allLines(t, dir)) {
+		t.Errorf("the new stream is not the journal: exit %d\n%s", code, out)
+	}
+}
+
+// What keep-nats.py is asked wrongly, or of nobody.
+func TestKeepNatsIsAskedWrongly(t *testing.T) {
+	if !rig.Has(t, "python3") {
+		return
+	}
+	script := rig.File("testdata/deploy/keep-nats.py")
+	for _, arguments := range [][]string{{}, {"host"}, {"host:4222", "pul"}, {"host:4222", "pull"},
+		{"host:4222", "-stream"}, {"host:4222", "-stream", "a b"}} {
+		cmd := exec.Command("python3", append([]string{script}, arguments...)...)
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage {
+			t.Errorf("%q: exit %d\n%s", arguments, cmd.ProcessState.ExitCode(), out)
+		}
+	}
 }
