@@ -105,11 +105,11 @@ class Keeper:
 
 def pull(stream, directory):
     waybill, newest = os.environ.get("WAYBILL", "waybill"), jetstream.end(stream)
-    next_line = subprocess.run([waybill, "receive", "-next", directory], stdout=subprocess.PIPE).stdout
-    receive = subprocess.Popen([waybill, "receive", directory], stdin=subprocess.PIPE,
-                               stdout=subprocess.DEVNULL)
+    command, devnull, pipe = [waybill, "receive", directory], subprocess.DEVNULL, subprocess.PIPE
+    has = subprocess.run(command, stdin=devnull, stdout=pipe).stdout.split()  # and mends what a crash has left
+    receive = subprocess.Popen(command, stdin=pipe, stdout=devnull)
     try:
-        for text in jetstream.lines(stream, int(next_line or 1) - 1, newest.place):
+        for text in jetstream.lines(stream, int(has[0] if has else 0), newest.place):
             receive.stdin.write(text)
     except BrokenPipeError:
         pass  # it has ended, and has said why
