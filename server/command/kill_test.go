@@ -62,8 +62,14 @@ var program = sync.OnceValues(func() (string, error) {
 
 func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(bin,
-		append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, flags...)...)}
+	return startCommand(t, exec.Command(bin,
+		append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, flags...)...))
+}
+
+// startCommand starts a command that serves, and returns once it does.
+func startCommand(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
