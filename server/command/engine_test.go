@@ -196,3 +196,29 @@ func (e *engine) command(bin string, arguments ...string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), "WAYBILL="+bin)
 	return cmd
 }
+
+// publish appends a message to the stream, as nobody's keeper does, and returns the engine's answer.
+func (e *engine) publish(headers, body string) (answer string) {
+	c, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", e.ports[0]))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(5 * time.Second))
+	head := "NATS/1.0\r\n" + headers + "\r\n"
+	fmt.Fprint(c, "CONNECT {\"verbose\":false,\"headers\":true}\r\nSUB answer 1\r\nPING\r\n")
+	in := bufio.NewReader(c)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if line == "PONG\r\n" {
+			fmt.Fprintf(c, "HPUB WAYBILL answer %d %d\r\n%s%s\r\n", len(head), len(head)+len(body), head, body)
+		}
+		if strings.HasPrefix(line, "MSG") {
+			answer, _ = in.ReadString('\n')
+			return answer
+		}
+	}
+}

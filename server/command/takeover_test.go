@@ -528,6 +528,47 @@ func TestAnErasureBesideAStream(t *testing.T) {
 	}
 }
 
+// Decision keep.fence: of messages that were under way when a mark came, none counts behind it, although the
+// engine takes those whose expected place is right by chance.
+func TestAMessageUnderWayDoesNotPassAFence(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	if e == nil {
+		return
+	}
+	e.start()
+	bin, dir := build(t)
+	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
+	stream := want(t, 0, "", "tail", "-data", dir, "-format", "copy")
+	keep := e.command(bin)
+	keep.Stdin = strings.NewReader(stream)
+	if out, err := keep.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var state struct{ State struct{ Messages int } }
+	parse(t, &state, e.ask("$JS.API.STREAM.INFO.WAYBILL", ""))
+	at := state.State.Messages
+	const form = "Nats-Expected-Last-Sequence: %d\r\nWaybill-Writer: 7 %d %d\r\nWaybill-Last: 9 %064d\r\n"
+	took := func(n int) bool { // message n of a writer that had n before it under way
+		return !strings.Contains(e.publish(fmt.Sprintf(form, at+n, n+1, n, 0), "what is no line\n"), `"error"`)
+	}
+	if code, out := e.does(bin, "fence"); code != 0 {
+		t.Fatal(code, out)
+	}
+	if took(0) || !took(1) || !took(2) {
+		t.Error("the engine does not do what this test is of")
+	}
+	copied := filepath.Join(t.TempDir(), "copied")
+	if code, out := e.does(bin, "pull", copied); code != 0 || !strings.Contains(out, "a fence") ||
+		!bytes.Equal(allLines(t, copied), allLines(t, dir)) {
+		t.Errorf("what passed the fence counts: %d %s", code, out)
+	}
+	keep = e.command(bin)
+	if out, err := keep.Output(); err != nil || !strings.HasPrefix(string(out), "3 ") {
+		t.Errorf("%v: a keeper begins with %s", err, out)
+	}
+}
+
 // What keep-nats.py is asked wrongly, or of nobody.
 func TestKeepNatsIsAskedWrongly(t *testing.T) {
 	if !rig.Has(t, "python3") {

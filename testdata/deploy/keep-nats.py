@@ -11,25 +11,27 @@ Exit codes: 0 done, 1 refused, 2 usage, 75 engine not reachable. jetstream.py ha
 """
 import base64, collections, contextlib, hashlib, json, os, re, select, subprocess, sys, time
 import jetstream
-from jetstream import EXPECTED, LAST, MORE, WAIT, WRITER, Refused, Stream
-AT_A_TIME, LONGEST, PATIENCE = 32, 1 << 18, 20  # messages under way; bytes in one; seconds to find an engine
+from jetstream import AT_A_TIME, EXPECTED, LAST, MORE, WAIT, WRITER, Refused, Stream
+LONGEST, PATIENCE = 1 << 18, 20  # bytes in a message; seconds to find an engine
 
 class Keeper:
     """The lines of standard input, until they are kept. It goes on where a connection fails."""
     def __init__(self):
-        self.me, self.made, self.said = os.urandom(8).hex(), 0, -1
+        self.me, self.made, self.said = int.from_bytes(os.urandom(8), "big"), 0, -1
         self.place = 0  # of the last message that is known to be in the stream
         self.waiting = collections.deque()  # messages that are not: number, text, headers
         self.rest, self.ended = bytearray(), False
 
     def run(self, stream):
         self.begin(stream)
-        limit, asked = min(LONGEST, stream.max_payload - 4096), 0
+        limit, asked, behind = min(LONGEST, stream.max_payload - 4096), 0, 0
         while self.waiting or not self.ended:
-            for _, text, headers in list(self.waiting)[asked:AT_A_TIME]:
-                stream.send(self.place + asked + 1, text, headers | {EXPECTED: self.place + asked})
-                asked += 1
-            sources = [stream.socket] if self.ended or asked == AT_A_TIME else [stream.socket, sys.stdin]
+            behind = behind if asked else 0
+            for number, text, headers in list(self.waiting)[asked:asked + AT_A_TIME - behind]:
+                headers.update({WRITER: "%d %d %d" % (self.me, number, behind), EXPECTED: self.place + asked})
+                stream.send(self.place + asked + 1, text, headers)
+                asked, behind = asked + 1, behind + 1
+            sources = [stream.socket] + [sys.stdin] * (len(self.waiting) < AT_A_TIME and not self.ended)
             ready = [stream.socket] if stream.got else select.select(sources, [], [], WAIT)[0]
             if not ready and asked:
                 raise OSError("no answer in %d s" % WAIT)
@@ -39,30 +41,29 @@ class Keeper:
                 self.read(limit)
             if stream.socket in ready:
                 place, said = stream.hear()
-                if place and said.get("seq") != place:
+                if place and not place == said.get("seq") == self.place + 1:
                     raise OSError("message %d has come to place %s" % (place, said.get("seq")))
-                if place and place > self.place:
-                    self.kept(self.waiting[0][0] + place - self.place - 1)
-                    asked -= place - self.place
-                    self.place = place
+                if place:
+                    self.kept(self.waiting[0][0])
+                    asked, self.place = asked - 1, place
 
     def begin(self, stream):
         """Finds out which of our messages are in the stream, and whether another machine has gone on."""
-        if self.said < 0:
-            jetstream.create(stream)
-        newest = jetstream.end(stream)
+        newest = jetstream.create(stream) if self.said < 0 else jetstream.end(stream)
+        if newest == self.place and not self.waiting and self.said >= 0:
+            return
         last = jetstream.counted(stream, newest, mark=True)
         if self.said < 0:
-            self.last = jetstream.counted(stream, last).last
+            self.last = jetstream.counted(stream, newest).last
             self.before = self.last.split()[1].encode()
             self.say(self.last)
-        elif newest.place < self.place:
+        elif newest < self.place:
             raise OSError("this server has yet to learn of message %d" % self.place)
         elif last.writer == self.me:
-            self.kept(int(last.number))
+            self.kept(last.number)
         elif last.place > self.place:
             raise Refused("another machine has gone on: message %d is not of this one" % last.place)
-        self.place = newest.place
+        self.place = newest
 
     def read(self, limit):
         """Reads lines, and makes messages of those that are whole. A line that does not follow is refused."""
@@ -85,9 +86,7 @@ class Keeper:
             text += line
         for begin in range(0, len(text), limit):
             self.made += 1
-            headers = {WRITER: "%s %d" % (self.me, self.made), LAST: self.last}
-            if begin + limit < len(text):
-                headers.update({LAST: had, MORE: "1"})
+            headers = {LAST: self.last} if begin + limit >= len(text) else {LAST: had, MORE: "1"}
             self.waiting.append((self.made, text[begin:begin + limit], headers))
 
     def kept(self, number):
@@ -106,10 +105,10 @@ class Keeper:
 def pull(stream, directory):
     waybill, newest = os.environ.get("WAYBILL", "waybill"), jetstream.end(stream)
     command, devnull, pipe = [waybill, "receive", directory], subprocess.DEVNULL, subprocess.PIPE
-    has = subprocess.run(command, stdin=devnull, stdout=pipe).stdout.split()  # and mends what a crash has left
+    has = subprocess.run(command, stdin=devnull, stdout=pipe).stdout.split()  # and mends it
     receive = subprocess.Popen(command, stdin=pipe, stdout=devnull)
     try:
-        for text in jetstream.lines(stream, int(has[0] if has else 0), newest.place):
+        for text in jetstream.lines(stream, int(has[0] if has else 0), newest):
             receive.stdin.write(text)
     except BrokenPipeError:
         pass  # it has ended, and has said why
@@ -118,7 +117,7 @@ def pull(stream, directory):
     if receive.returncode:
         raise Refused("%s receive %s: exit code %d" % (waybill, directory, receive.returncode))
     mark = jetstream.counted(stream, newest, mark=True).mark
-    print("up to message %d, %s" % (newest.place, "a fence" if mark else "no fence: others may go on"))
+    print("up to message %d, %s" % (newest, "a fence" if mark else "no fence: others may go on"))
 
 def main(arguments):
     asked = re.fullmatch(r"(\S+:\d+)(?: -stream ([\w-]+))?( fence| pull (.+))?", " ".join(arguments))
