@@ -31,8 +31,7 @@ class Stream:
         while self.hear()[1] != "PONG":  # until then its subscription may be unknown
             pass
 
-    def take(self, size=0):
-        """Returns so many bytes, or a line where it is not said how many."""
+    def take(self, size=0):  # so many bytes, or a line
         while len(self.got) < size or not size and b"\r\n" not in self.got:
             more = self.socket.recv(1 << 18)
             if not more:
@@ -88,12 +87,11 @@ class Message:
         head = dict(header.split(": ", 1) for header in head if ": " in header)
         self.place, self.text = stored["seq"], base64.b64decode(stored.get("data", ""))
         self.writer, self.number, self.behind = map(int, head.get(WRITER, "0 0 1").split())
-        self.expected, self.last = head.get(EXPECTED), head.get(LAST, "0 -")  # SEQ HASH of the last whole line
+        self.expected, self.last = head.get(EXPECTED), head.get(LAST, "0 -")  # SEQ HASH of its last line
         self.mark, self.more = MARK in head, MORE in head
 
     def follows(self, before):
-        """Reports whether it counts: in the place that it expects, and, if it was sent while others were under
-        way, right behind the last of these, which must count itself."""
+        """Reports whether it counts: in its place, and if others were under way, behind one that counts."""
         mine = before.writer == self.writer and before.number + 1 == self.number and before.counts
         return self.mark or self.expected == str(self.place - 1) and (mine or not self.behind)
 
