@@ -20,7 +20,7 @@ import (
 	"waybill/server/lab/rig"
 )
 
-var natsServer = flag.String("nats", "", "the nats-server of the tests of keep-nats.py; without it that in PATH")
+var natsServer = flag.String("nats", "", "the nats-server that tests start; without it that in PATH")
 
 // engine is three nats-servers on loopback, each of which syncs every write. They can be stopped and killed.
 type engine struct {
@@ -30,6 +30,11 @@ type engine struct {
 	ports   []int // three for clients, three between the servers
 	servers []*exec.Cmd
 }
+
+// How a client signs in at the engine: by the protocol, and in the environment of keep-nats.py.
+const signIn = `{"verbose":false,"headers":true,"user":"waybill","pass":"not for a command line"}`
+
+var natsEnv = []string{"NATS_USER=waybill", "NATS_PASSWORD=not for a command line"}
 
 // startEngine starts three servers. It returns nil where there is no program for them.
 func startEngine(t *testing.T) *engine {
@@ -54,11 +59,16 @@ func startEngine(t *testing.T) *engine {
 	}
 	const form = `server_name: n%d
 listen: "127.0.0.1:%d"
+authorization { user: waybill, password: "not for a command line" }
 jetstream { store_dir: %q, sync_interval: always, max_file_store: 4GB }
-cluster { name: waybill, listen: "127.0.0.1:%d", routes: ["nats://127.0.0.1:%d", "nats://127.0.0.1:%d", "nats://127.0.0.1:%d"] }
+cluster {
+  name: waybill, listen: "127.0.0.1:%d"
+  routes: ["nats://127.0.0.1:%d", "nats://127.0.0.1:%d", "nats://127.0.0.1:%d"]
+}
 `
 	for i := range e.servers {
-		text := fmt.Sprintf(form, i, e.ports[i], filepath.Join(e.dir, fmt.Sprint(i)), e.ports[3+i], e.ports[3], e.ports[4], e.ports[5])
+		text := fmt.Sprintf(form, i, e.ports[i], filepath.Join(e.dir, fmt.Sprint(i)), e.ports[3+i],
+			e.ports[3], e.ports[4], e.ports[5])
 		if err := os.WriteFile(e.file(i, "conf"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +144,7 @@ func (e *engine) askOne(i int, subject, body string) string {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(2 * time.Second))
-	fmt.Fprint(c, "CONNECT {\"verbose\":false}\r\nSUB answer 1\r\nPING\r\n")
+	fmt.Fprintf(c, "CONNECT %s\r\nSUB answer 1\r\nPING\r\n", signIn)
 	in := bufio.NewReader(c)
 	for {
 		line, err := in.ReadString('\n')
@@ -173,7 +183,9 @@ func (e *engine) leader() int {
 
 // keeper returns the command that keeps lines in the stream.
 func (e *engine) keeper() string {
-	return fmt.Sprintf("exec python3 '%s' %s", e.script(), e.addresses())
+	// As a file with settings of the unit would have it.
+	environment := strings.Join(natsEnv, "' '")
+	return fmt.Sprintf("export '%s'; exec python3 '%s' %s", environment, e.script(), e.addresses())
 }
 
 func (e *engine) script() string {
@@ -193,7 +205,7 @@ func (e *engine) does(bin string, arguments ...string) (code int, out string) {
 
 func (e *engine) command(bin string, arguments ...string) *exec.Cmd {
 	cmd := exec.Command("python3", append([]string{e.script(), e.addresses()}, arguments...)...)
-	cmd.Env = append(os.Environ(), "WAYBILL="+bin)
+	cmd.Env = append(append(os.Environ(), "WAYBILL="+bin), natsEnv...)
 	return cmd
 }
 
@@ -206,7 +218,7 @@ func (e *engine) publish(headers, body string) (answer string) {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(5 * time.Second))
 	head := "NATS/1.0\r\n" + headers + "\r\n"
-	fmt.Fprint(c, "CONNECT {\"verbose\":false,\"headers\":true}\r\nSUB answer 1\r\nPING\r\n")
+	fmt.Fprintf(c, "CONNECT %s\r\nSUB answer 1\r\nPING\r\n", signIn)
 	in := bufio.NewReader(c)
 	for {
 		line, err := in.ReadString('\n')
@@ -214,7 +226,8 @@ func (e *engine) publish(headers, body string) (answer string) {
 			e.t.Fatal(err)
 		}
 		if line == "PONG\r\n" {
-			fmt.Fprintf(c, "HPUB WAYBILL answer %d %d\r\n%s%s\r\n", len(head), len(head)+len(body), head, body)
+			all := head + body
+			fmt.Fprintf(c, "HPUB WAYBILL answer %d %d\r\n%s\r\n", len(head), len(all), all)
 		}
 		if strings.HasPrefix(line, "MSG") {
 			answer, _ = in.ReadString('\n')

@@ -49,7 +49,7 @@ func linear(history []did) error {
 			return nil // nobody was told that it ever was in that state
 		}
 		if earliest = max(earliest, asked); earliest > latest {
-			return fmt.Errorf("state %d: it must have been written after %v and before %v", k, earliest, latest)
+			return fmt.Errorf("state %d was written after %v and before %v", k, earliest, latest)
 		}
 		at = earliest
 	}
@@ -65,16 +65,28 @@ func TestHistoriesThatAreNotLinear(t *testing.T) {
 		history []did
 		good    bool
 	}{
-		"one after the other":               {[]did{created, {false, isLive, 6, 7}, gone, {false, isCanceled, 16, 17}}, true},
-		"beside each other":                 {[]did{created, {false, isAbsent, 2, 9}, {false, isLive, 11, 19}, gone}, true},
-		"a sale that is not there":          {[]did{created, {false, isAbsent, 6, 7}}, false},
-		"a sale that comes and goes":        {[]did{created, {false, isLive, 2, 3}, {false, isAbsent, 4, 6}}, false},
-		"an old machine's answer":           {[]did{created, gone, {false, isLive, 16, 17}}, false},
-		"a doubt that was not done":         {[]did{created, doubtful, {false, isLive, 16, 17}}, true},
-		"a doubt that was done":             {[]did{created, doubtful, {false, isCanceled, 90, 97}}, true},
-		"a doubt that was done and undone":  {[]did{created, doubtful, {false, isCanceled, 16, 17}, {false, isLive, 18, 19}}, false},
-		"a doubt that was done before":      {[]did{created, doubtful, {false, isCanceled, 6, 7}}, false},
-		"two who cancel":                    {[]did{created, gone, {true, isCanceled, 30, 40}, {false, isCanceled, 20, 21}}, true},
+		"one after the other": {
+			[]did{created, {false, isLive, 6, 7}, gone, {false, isCanceled, 16, 17}}, true,
+		},
+		"beside each other": {
+			[]did{created, {false, isAbsent, 2, 9}, {false, isLive, 11, 19}, gone}, true,
+		},
+		"a sale that is not there": {[]did{created, {false, isAbsent, 6, 7}}, false},
+		"a sale that comes and goes": {
+			[]did{created, {false, isLive, 2, 3}, {false, isAbsent, 4, 6}}, false,
+		},
+		"an old machine's answer":   {[]did{created, gone, {false, isLive, 16, 17}}, false},
+		"a doubt that was not done": {[]did{created, doubtful, {false, isLive, 16, 17}}, true},
+		"a doubt that was done": {
+			[]did{created, doubtful, {false, isCanceled, 90, 97}}, true,
+		},
+		"a doubt that was done and undone": {
+			[]did{created, doubtful, {false, isCanceled, 16, 17}, {false, isLive, 18, 19}}, false,
+		},
+		"a doubt that was done before": {[]did{created, doubtful, {false, isCanceled, 6, 7}}, false},
+		"two who cancel": {
+			[]did{created, gone, {true, isCanceled, 30, 40}, {false, isCanceled, 20, 21}}, true,
+		},
 		"a cancelling that nobody asked of": {[]did{created, {false, isCanceled, 6, 7}}, false},
 	} {
 		if err := linear(c.history); (err == nil) != c.good {

@@ -75,7 +75,8 @@ func (m *machines) shell(line, here, there string) *exec.Cmd {
 	line = strings.ReplaceAll(line, dir, here)
 	line = strings.ReplaceAll(line, "n1:4222,n2:4222,n3:4222", m.addresses)
 	cmd := exec.Command("sh", "-c", line)
-	cmd.Env = append(os.Environ(), "PATH="+m.path+":"+os.Getenv("PATH"), "WAYBILL_ADDR=127.0.0.1:0")
+	cmd.Env = append(append(os.Environ(), natsEnv...), "WAYBILL_ADDR=127.0.0.1:0",
+		"PATH="+m.path+":"+os.Getenv("PATH"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	m.t.Cleanup(func() {
 		if cmd.Process != nil {
@@ -219,7 +220,8 @@ func TestTheKeeperOfThePage(t *testing.T) {
 	}
 	copied := filepath.Join(temp, "copied")
 	receive := exec.Command("sh", "-c", fmt.Sprintf("'%s' receive '%s' < '%s'", bin, copied, file))
-	if out, err := receive.CombinedOutput(); err != nil || !bytes.Equal(allLines(t, copied), allLines(t, dir)) {
+	out, err := receive.CombinedOutput()
+	if err != nil || !bytes.Equal(allLines(t, copied), allLines(t, dir)) {
 		t.Errorf("what is received from its file is not the journal: %v\n%s", err, out)
 	}
 }

@@ -49,9 +49,12 @@ func newCrowd(t *testing.T, p *process) *crowd {
 	c := &crowd{began: time.Now(), history: map[string][]did{}, key: p.key}
 	for day := range 40 {
 		date := time.Now().AddDate(0, 0, 2+day).Format(time.DateOnly)
-		_, body := p.call("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate="+date, "")
+		const search = "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate="
+		_, body := p.call("GET", search+date, "")
 		for _, m := range regexp.MustCompile(`"offers":\[{"id":"([^"]+)"`).FindAllStringSubmatch(body, -1) {
-			c.orders = append(c.orders, fmt.Sprintf(`{"offerId":%q,"currency":"EUR","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, m[1]))
+			const one = `{"offerId":%q,"currency":"EUR",` +
+				`"passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`
+			c.orders = append(c.orders, fmt.Sprintf(one, m[1]))
 		}
 	}
 	if len(c.orders) == 0 {
@@ -199,7 +202,8 @@ func (c *crowd) check(t *testing.T, dir string) (missing int) {
 	t.Helper()
 	journal := allLines(t, dir)
 	sold := map[string]bool{}
-	for _, m := range regexp.MustCompile(`"type":"booking.created","data":{"booking":"([^"]+)"`).FindAllSubmatch(journal, -1) {
+	created := regexp.MustCompile(`"type":"booking.created","data":{"booking":"([^"]+)"`)
+	for _, m := range created.FindAllSubmatch(journal, -1) {
 		sold[string(m[1])] = true
 	}
 	c.mu.Lock()
@@ -394,7 +398,7 @@ func (d *duel) end() {
 		t.Error("the journal is not what is kept")
 	}
 	want(t, 0, "^sound", "verify", "-data", d.dir)
-	t.Logf("%d takeovers: of %d sales %d are missing, %d by a first machine after the fence; the same bytes: %t",
+	t.Logf("%d takeovers: of %d sales %d are missing, %d after the fence by a first machine; equal bytes: %t",
 		d.number, d.c.sales, missing, d.c.late, same)
 }
 
@@ -550,10 +554,18 @@ func TestAMessageUnderWayDoesNotPassAFence(t *testing.T) {
 	at := state.State.Messages
 	const form = "Nats-Expected-Last-Sequence: %d\r\nWaybill-Writer: 7 %d %d\r\nWaybill-Last: 9 %064d\r\n"
 	took := func(n int) bool { // message n of a writer that had n before it under way
-		return !strings.Contains(e.publish(fmt.Sprintf(form, at+n, n+1, n, 0), "what is no line\n"), `"error"`)
+		answer := e.publish(fmt.Sprintf(form, at+n, n+1, n, 0), "what is no line\n")
+		return !strings.Contains(answer, `"error"`)
 	}
 	if code, out := e.does(bin, "fence"); code != 0 {
 		t.Fatal(code, out)
+	}
+	for _, nobody := range []string{"", "somebody"} {
+		stranger := e.command(bin, "fence")
+		stranger.Env = append(stranger.Env, "NATS_USER="+nobody)
+		if out, _ := stranger.CombinedOutput(); stranger.ProcessState.ExitCode() != exitFailed {
+			t.Errorf("%q fences: exit %d %s", nobody, stranger.ProcessState.ExitCode(), out)
+		}
 	}
 	if took(0) || !took(1) || !took(2) {
 		t.Error("the engine does not do what this test is of")

@@ -102,8 +102,8 @@ def create(stream):
     stream.ask("STREAM.CREATE", form)
     return end(stream)
 
-def fence(stream):
-    stream.send(0, b"", {MARK: "fence"})
+def fence(stream, name):
+    stream.send(0, b"", {MARK: name, "Nats-Msg-Id": name})  # another try is the same mark
     print("fenced at message", stream.answers(1)[0]["seq"])
 
 def end(stream):

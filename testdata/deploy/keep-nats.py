@@ -62,7 +62,8 @@ class Keeper:
         elif last.writer == self.me:
             self.kept(last.number)
         elif last.place > self.place:
-            raise Refused("another machine has gone on: message %d is not of this one" % last.place)
+            what = "a fence" if last.mark else "of another keeper"
+            raise Refused("another machine has gone on: message %d is %s" % (last.place, what))
         self.place = newest
 
     def read(self, limit):
@@ -133,7 +134,7 @@ def main(arguments):
             if directory:
                 pull(stream, directory)
             elif act:
-                jetstream.fence(stream)
+                jetstream.fence(stream, str(keeper.me))
             else:
                 keeper.run(stream)
             return 0
