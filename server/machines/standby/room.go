@@ -9,9 +9,9 @@ import (
 // roomEvery is how often it is tried whether a full disk has room again.
 const roomEvery = 200 * time.Millisecond
 
-// whenRoom does something, and again as long as the disk is full. Nothing that was received is lost meanwhile,
-// and nothing is said to be there: a keeper whose disk is full is silent, and goes on by itself (decision
-// keep.full). What a full disk has refused must have changed nothing.
+// whenRoom does something, and again as long as the disk is full. Nothing that was received is lost
+// meanwhile, and nothing is said to be there: a keeper whose disk is full is silent, and goes on by itself
+// (decision keep.full). What a full disk has refused must have changed nothing.
 func (o Options) whenRoom(do func() error) error {
 	for said := false; ; said = true {
 		err := do()
