@@ -28,7 +28,7 @@ type process struct {
 	base string
 	key  string // of the partner that calls; "" is nobody
 	once string // the Idempotency-Key of its calls; "" is none
-	said lastWords
+	said *lastWords // the end of its log
 	http.Client
 }
 
@@ -90,7 +90,7 @@ func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 // startCommand starts a command that serves, and returns once it does.
 func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{cmd: cmd}
+	p := &process{cmd: cmd, said: new(lastWords)}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -99,16 +99,16 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.cmd.Process.Kill() })
-	log := bufio.NewScanner(io.TeeReader(stderr, &p.said))
+	log := bufio.NewScanner(io.TeeReader(stderr, p.said))
 	for p.base == "" && log.Scan() {
 		if m := servingAt.FindStringSubmatch(log.Text()); m != nil {
 			p.base = "http://" + m[1]
 		}
 	}
-	go io.Copy(&p.said, stderr)
+	go io.Copy(p.said, stderr)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("%s ends its log with\n%s", p.base, &p.said)
+			t.Logf("%s ends its log with\n%s", p.base, p.said)
 		}
 	})
 	p.Jar, _ = cookiejar.New(nil)

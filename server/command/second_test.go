@@ -91,7 +91,7 @@ func (m *machines) serve(line, here, there string) *process {
 	m.t.Helper()
 	p := startCommand(m.t, m.shell("exec "+strings.TrimSpace(line), here, there))
 	if p.base == "" {
-		m.t.Fatalf("%s does not serve\n%s", line, &p.said)
+		m.t.Fatalf("%s does not serve\n%s", line, p.said)
 	}
 	return p
 }

@@ -51,11 +51,17 @@ func (s *Finder) search(tt journey.Finder, q *journey.Query, passengers, skip, t
 		known := len(q.Full)
 		page = make([]Found, 0, min(len(journeys), take))
 		total = 0
-		err = s.Store.View(func(st ledger.State, at time.Time) {
+		err = s.Store.ViewOn(func(st ledger.State, at time.Time) (line uint64) {
+			line = st.OffersLine()
 			in := &finding{tt, at}
+			seats := func(ride *schedule.Leg) int {
+				left, changed := st.Bookings.SeatsLeft(tt.Timetable, ride, at)
+				line = max(line, changed)
+				return left
+			}
 			for _, j := range beyond { // what has not seats enough hides nothing
 				for i := range j {
-					if st.Bookings.SeatsLeft(tt.Timetable, &j[i], at) < passengers {
+					if seats(&j[i]) < passengers {
 						q.Full[j[i]] = true
 					}
 				}
@@ -63,7 +69,7 @@ func (s *Finder) search(tt journey.Finder, q *journey.Query, passengers, skip, t
 			for _, j := range journeys {
 				f := Found{finding: in, legs: j, seats: schedule.MaxSeats}
 				for i := range j {
-					left := st.Bookings.SeatsLeft(tt.Timetable, &j[i], at)
+					left := seats(&j[i])
 					if left < passengers {
 						q.Full[j[i]] = true
 					}
@@ -77,6 +83,7 @@ func (s *Finder) search(tt journey.Finder, q *journey.Query, passengers, skip, t
 				}
 				total++
 			}
+			return line
 		})
 		if err != nil || len(q.Full) == known || s.maxTransfers == 0 {
 			return page, total, err
