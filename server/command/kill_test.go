@@ -26,8 +26,8 @@ import (
 type process struct {
 	cmd  *exec.Cmd
 	base string
-	key  string // of the partner that calls; "" is nobody
-	once string // the Idempotency-Key of its calls; "" is none
+	key  string     // of the partner that calls; "" is nobody
+	once string     // the Idempotency-Key of its calls; "" is none
 	said *lastWords // the end of its log
 	http.Client
 }
