@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"waybill/server/lab/rig"
 )
 
 // Decision keep.answers: `serve -keep 'waybill receive DIR'`: whenever the server is killed, the keeper has
@@ -172,6 +174,23 @@ func TestASilentKeeper(t *testing.T) {
 	p.cmd.Wait()
 	if code := p.cmd.ProcessState.ExitCode(); code != exitIO {
 		t.Errorf("a keeper that lies ends the server with %d", code)
+	}
+}
+
+// What is erased is erased in the keeper's copy, before the erasure is answered.
+func TestAnErasureReachesTheKeeper(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	standby := filepath.Join(filepath.Dir(dir), "standby")
+	p := startProcess(t, bin, dir, "-keep", fmt.Sprintf("exec '%s' receive '%s'", bin, standby))
+	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+	p.sells(t, strings.Replace(offer(t, p), `"Ukrainka"`, `"Ukrainka","email":"lesia@example.com"`, 1))
+	if len(rig.FilesWith(t, standby, "lesia@example.com")) == 0 {
+		t.Error("the keeper has no name to erase")
+	}
+	want(t, 0, "erased", "forget", "-data", dir, "-email", "lesia@example.com", "-reason", "asked for")
+	if names := rig.FilesWith(t, standby, "lesia@example.com"); len(names) > 0 {
+		t.Errorf("the keeper has the name in %q", names)
 	}
 }
 

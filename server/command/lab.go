@@ -47,7 +47,8 @@ var benchVerb = verb{"bench", "",
 	(*call).bench, []option{
 		{"bookings", 10_000, "fill up to this `number` of bookings of two"},
 		{"conns", "1,64,256", "the `numbers` of connections to measure with, with commas"},
-		{"seconds", 3.0, "how long each is measured"}}}
+		{"seconds", 3.0, "how long each is measured"},
+		{"keep", "", "the `command` that keeps each line elsewhere before it is answered, as of serve"}}}
 
 var tourVerb = verb{"tour", "",
 	"plays one booking step by step, in a directory of its own: what is sent, written and changed",
