@@ -1,11 +1,13 @@
 package search
 
 import (
+	"bytes"
 	"net/http"
 	"slices"
 	"time"
 
 	"waybill/auth"
+	"waybill/auth/secret"
 	"waybill/schedule"
 	"waybill/schedule/journey"
 	"waybill/server/frame/web"
@@ -39,7 +41,7 @@ func (s *Finder) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// One timetable for the whole answer, whatever is imported meanwhile.
-	tt := journey.On(s.Timetable.Load())
+	tt := s.network()
 	dep, knownDep := tt.CityBySlug(from)
 	arr, knownArr := tt.CityBySlug(to)
 	var missing []string
@@ -59,28 +61,41 @@ func (s *Finder) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 		Days:  days,
 	}, passengers, skip, take)
 	return web.Show(w, err, func(w *wire.Writer) {
-		// One offer for all rows: its slices are filled anew for each.
-		var o Offer
+		room := make([]byte, 0, secret.MaxToken) // for one row after the other
 		w.String("source", schedule.OwnSource)
 		w.Int("total", int64(total))
 		w.String("currency", currency)
 		w.Int("passengers", int64(passengers))
 		wire.Each(w, "departures", page, func(f Found) {
-			s.writeDeparture(w, &f, &o, currency, language)
+			s.writeDeparture(w, &f, room, currency, language)
 		})
 	})
 }
 
-// writeDeparture writes a schedule row; o is room for its offer.
-func (s *Finder) writeDeparture(w *wire.Writer, f *Found, o *Offer, currency string,
+// writeDeparture writes a schedule row; room is for the payload of its token.
+func (s *Finder) writeDeparture(w *wire.Writer, f *Found, room []byte, currency string,
 	language schedule.Language) {
-	tt := f.tt
-	first := &f.legs[0]
-	last := &f.legs[len(f.legs)-1]
-	company := tt.Company(first.Trip)
+	text := f.Text.Load()
+	if text == nil || text.Currency != currency || text.Language != language {
+		text = newText(f, currency, language)
+		f.Text.Store(text)
+	}
 	w.Object("")
-	// Anybody's: a schedule is asked for without a key.
-	s.writeToken(w, f, auth.ID{}, o)
+	s.writeSigned(w, expiring(room, text.Token, f.at.Add(web.OfferLife)))
+	w.Raw("", text.Row)
+	w.Int("seatsLeft", int64(f.Seats))
+	w.EndObject()
+}
+
+// newText returns what all rows of a schedule with a journey have in common.
+func newText(f *Found, currency string, language schedule.Language) *journey.Text {
+	tt := f.tt
+	first := &f.Legs[0]
+	last := &f.Legs[len(f.Legs)-1]
+	company := tt.Company(first.Trip)
+	o := newOffer(f, auth.ID{}) // anybody's: a schedule is asked for without a key
+	w := wire.NewWriter()
+	defer w.Release()
 	w.Object("company")
 	w.String("id", company.ID)
 	w.OptionalString("name", company.Name)
@@ -99,8 +114,12 @@ func (s *Finder) writeDeparture(w *wire.Writer, f *Found, o *Offer, currency str
 	}
 	w.String("currency", currency)
 	w.EndObject()
-	w.Int("seatsLeft", int64(f.seats))
-	w.EndObject()
+	return &journey.Text{
+		Currency: currency,
+		Language: language,
+		Row:      bytes.Clone(w.B),
+		Token:    bytes.Clone(o.append(nil)),
+	}
 }
 
 // writeLocal writes an instant in Unix seconds by a zone's clock.
