@@ -82,7 +82,7 @@ func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time
 		return tt.Seats(l.Trip)
 	}
 	form := tt.Form(l.Trip)
-	return held.Free(form, seating.Ride{Form: form, From: l.From, To: l.To}, now).Left
+	return held.Left(form, seating.Ride{Form: form, From: l.From, To: l.To}, now)
 }
 
 // vacancy is what a ticket whose hold has run out may get on a leg, beside what other tickets of its request

@@ -8,8 +8,8 @@ import (
 	"waybill/schedule"
 )
 
-// keptRows is how many journeys are kept at least before the first of them are forgotten, and half of how many
-// there are at most. Each takes about 0.5 KB with its text.
+// keptRows is how many journeys are kept at least before the first of them are forgotten. There are at most
+// twice as many. Each takes about 0.5 KB with its text.
 const keptRows = 1 << 15
 
 // Kept finds journeys in a timetable, and keeps what it has found, by day. It knows no seats: they are asked
@@ -24,16 +24,25 @@ type Kept struct {
 	Finder
 
 	mu    sync.Mutex
-	young map[daily]*Day // kept, or asked for, since the others were
-	old   map[daily]*Day
+	young map[period]*keptDays // kept, or asked for, since the others were
+	old   map[period]*keptDays
 	rows  int // in young, about
 }
 
-// daily names the journeys between two cities that leave on a day.
-type daily struct {
+// period names so many days in a row of the journeys between two cities. A search asks for some days in a row,
+// so that it finds them with one or two names.
+type period struct {
 	from, to int32
-	on       schedule.Day
+	number   schedule.Day // of the first day, divided by periodDays
 	changes  int
+}
+
+const periodDays = 16
+
+// keptDays are those of a period; nil are not kept.
+type keptDays struct {
+	list [periodDays]*Day
+	rows int
 }
 
 // Day has the journeys between two cities that leave on a day. It does not change, but for what is kept with
@@ -46,30 +55,55 @@ type Day struct {
 	without atomic.Pointer[Day] // what was found last without rides of this one that were full
 }
 
+// noDay is every day without a journey.
+var noDay Day
+
 // Departure is a journey that is kept, with room for what a caller has made of it.
 type Departure struct {
-	Legs Journey
-	Text atomic.Pointer[Text]
+	Legs  Journey
+	Text  atomic.Pointer[Text]
+	Shown atomic.Bool // once before
 }
 
 // Text is what a schedule shows of a journey, as package server/api/search writes it.
 type Text struct {
 	Currency string
 	Language schedule.Language
-	Row      []byte // the members that stay as they are
-	Token    []byte // the payload of an offer's token, whose expiry is to be filled in
+	payload  int    // bytes
+	text     []byte // the payload, and the row
 }
+
+// NewText keeps the payload of an offer's token, whose expiry is to be filled in each time, and the members of
+// a row that stay as they are.
+func NewText(currency string, language schedule.Language, payload, row []byte) *Text {
+	text := make([]byte, 0, len(payload)+len(row))
+	return &Text{
+		Currency: currency,
+		Language: language,
+		payload:  len(payload),
+		text:     append(append(text, payload...), row...),
+	}
+}
+
+// Token returns the payload that is kept. It is not to be changed.
+func (x *Text) Token() []byte { return x.text[:x.payload:x.payload] }
+
+// Row returns the members that are kept. They are not to be changed.
+func (x *Text) Row() []byte { return x.text[x.payload:] }
 
 // Keep returns a Kept that has found nothing yet.
 func Keep(f Finder) *Kept {
 	return &Kept{
 		Finder: f,
-		young:  map[daily]*Day{},
+		young:  map[period]*keptDays{},
 	}
 }
 
 // newDay makes a day of findings, in memory of its own.
 func (f Finder) newDay(x *findings) *Day {
+	if len(x.direct)+len(x.changed) == 0 && x.hiding == nil {
+		return &noDay
+	}
 	legs := make([]schedule.Leg, 0, len(x.direct)+2*len(x.changed))
 	day := &Day{
 		list:   make([]Departure, len(x.direct)+len(x.changed)),
@@ -121,7 +155,7 @@ func (k *Kept) Look(q *Query, passengers int) *Look {
 		q:          *q,
 		passengers: passengers,
 	}
-	if q.From == q.To {
+	if q.From == q.To || !k.connected(q) {
 		return x
 	}
 	for x.q.Days > 0 && (x.q.First+1).In(k.CityZone(q.From)).Unix() <= x.q.After {
@@ -129,7 +163,6 @@ func (k *Kept) Look(q *Query, passengers int) *Look {
 		x.q.Days--
 	}
 	x.days = make([]*Day, max(0, x.q.Days))
-	x.full = make([][]schedule.Leg, len(x.days))
 	keeps := q.Companies == nil
 	if keeps {
 		k.get(x)
@@ -150,25 +183,39 @@ func (k *Kept) Look(q *Query, passengers int) *Look {
 	return x
 }
 
-// daily returns the name of a day of the search.
-func (x *Look) daily(i int) daily {
-	return daily{x.q.From, x.q.To, x.q.First + schedule.Day(i), x.q.Changes}
-}
-
 // get fills in the days of a search that are kept.
 func (k *Kept) get(x *Look) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	var of *keptDays
 	for i := range x.days {
-		name := x.daily(i)
-		day := k.young[name]
-		if day == nil {
-			if day = k.old[name]; day != nil {
-				k.add(name, day)
-			}
+		name, at := x.period(i)
+		if i == 0 || at == 0 {
+			of = k.find(name)
 		}
-		x.days[i] = day
+		if of != nil {
+			x.days[i] = of.list[at]
+		}
 	}
+}
+
+// period returns where a day of the search is kept.
+func (x *Look) period(i int) (name period, at int) {
+	on := x.q.First + schedule.Day(i)
+	number := on / periodDays
+	return period{x.q.From, x.q.To, number, x.q.Changes}, int(on - number*periodDays)
+}
+
+// find returns the days of a period, nil where none is kept. The lock is held.
+func (k *Kept) find(name period) *keptDays {
+	of := k.young[name]
+	if of == nil {
+		if of = k.old[name]; of != nil {
+			k.young[name] = of
+			k.grow(of.rows)
+		}
+	}
+	return of
 }
 
 // put keeps days of a search.
@@ -176,22 +223,26 @@ func (k *Kept) put(x *Look, from, to int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := from; i < to; i++ {
-		k.add(x.daily(i), x.days[i])
+		name, at := x.period(i)
+		of := k.find(name)
+		if of == nil {
+			of = new(keptDays)
+			k.young[name] = of
+		}
+		of.list[at] = x.days[i]
+		rows := 1 + len(x.days[i].list)
+		of.rows += rows
+		k.grow(rows)
 	}
 }
 
-// add keeps a day. It forgets those that were not asked for since as many others were. The lock is held.
-func (k *Kept) add(name daily, day *Day) {
-	k.young[name] = day
-	k.grow(day)
-}
-
-// grow counts the rows of a day that is kept. A day without any takes room, too. The lock is held.
-func (k *Kept) grow(day *Day) {
-	k.rows += 1 + len(day.list)
+// grow counts rows that are kept, and forgets those that were not asked for since as many others were. The
+// lock is held.
+func (k *Kept) grow(rows int) {
+	k.rows += rows
 	if k.rows >= keptRows {
 		k.old = k.young
-		k.young = map[daily]*Day{}
+		k.young = map[period]*keptDays{}
 		k.rows = 0
 	}
 }
@@ -199,10 +250,10 @@ func (k *Kept) grow(day *Day) {
 // Ask counts the journeys that have seats enough, and takes a page of them. It reports whether rides that are
 // full may have hidden others, so that Again is to be called, and then Ask again.
 func (x *Look) Ask(seats Seats, skip, take int) (again bool) {
-	x.Page = x.Page[:0]
+	x.Page = make([]Found, 0, min(take, x.rows()))
 	x.Total = 0
+	x.full = nil
 	for i, day := range x.days {
-		x.full[i] = x.full[i][:0]
 		if day.hiding != nil {
 			x.ask(i, day.hiding, seats)
 		}
@@ -220,9 +271,16 @@ func (x *Look) Ask(seats Seats, skip, take int) (again bool) {
 			}
 			x.Total++
 		}
-		again = again || len(x.full[i]) > 0 && x.q.Changes > 0
 	}
-	return again
+	return x.full != nil
+}
+
+// rows returns how many journeys were found.
+func (x *Look) rows() (n int) {
+	for _, day := range x.days {
+		n += len(day.list)
+	}
+	return n
 }
 
 // ask returns the seats of a journey, and remembers which of its rides are full.
@@ -230,12 +288,22 @@ func (x *Look) ask(day int, j Journey, seats Seats) int {
 	least := schedule.MaxSeats
 	for i := range j {
 		left := seats(&j[i])
-		if left < x.passengers && !slices.Contains(x.full[day], j[i]) {
-			x.full[day] = append(x.full[day], j[i])
+		if left < x.passengers && x.q.Changes > 0 {
+			x.leave(day, j[i])
 		}
 		least = min(least, left)
 	}
 	return least
+}
+
+// leave remembers that a ride is full.
+func (x *Look) leave(day int, l schedule.Leg) {
+	if x.full == nil {
+		x.full = make([][]schedule.Leg, len(x.days))
+	}
+	if !slices.Contains(x.full[day], l) {
+		x.full[day] = append(x.full[day], l)
+	}
 }
 
 // Again searches the days anew on which Ask has found rides that are full, without these. Each time there is
@@ -266,7 +334,7 @@ func (x *Look) without(i int) *Day {
 	day.full = full
 	if q.Companies == nil {
 		x.kept.mu.Lock()
-		x.kept.grow(day)
+		x.kept.grow(len(day.list))
 		x.kept.mu.Unlock()
 	}
 	return day

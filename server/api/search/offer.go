@@ -146,7 +146,8 @@ func (s *Finder) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy bo
 	for i := range f.Legs {
 		rides = append(rides, resource.Offered(f.tt.Timetable, &f.Legs[i]))
 	}
-	o := newOffer(f, p.ID)
+	var o Offer
+	o.fill(f, p.ID)
 	w.Object("")
 	s.writeSigned(w, o.append(nil))
 	w.String("source", rides[0].Run.Form.Company.Source)

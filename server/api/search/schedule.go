@@ -1,13 +1,11 @@
 package search
 
 import (
-	"bytes"
 	"net/http"
 	"slices"
 	"time"
 
 	"waybill/auth"
-	"waybill/auth/secret"
 	"waybill/schedule"
 	"waybill/schedule/journey"
 	"waybill/server/frame/web"
@@ -61,41 +59,59 @@ func (s *Finder) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 		Days:  days,
 	}, passengers, skip, take)
 	return web.Show(w, err, func(w *wire.Writer) {
-		room := make([]byte, 0, secret.MaxToken) // for one row after the other
+		x := rows{
+			Finder:   s,
+			currency: currency,
+			language: language,
+		}
 		w.String("source", schedule.OwnSource)
 		w.Int("total", int64(total))
 		w.String("currency", currency)
 		w.Int("passengers", int64(passengers))
 		wire.Each(w, "departures", page, func(f Found) {
-			s.writeDeparture(w, &f, room, currency, language)
+			x.write(w, &f)
 		})
 	})
 }
 
-// writeDeparture writes a schedule row; room is for the payload of its token.
-func (s *Finder) writeDeparture(w *wire.Writer, f *Found, room []byte, currency string,
-	language schedule.Language) {
-	text := f.Text.Load()
-	if text == nil || text.Currency != currency || text.Language != language {
-		text = newText(f, currency, language)
-		f.Text.Store(text)
-	}
+// rows writes the rows of a schedule, and has room for what they have in common.
+type rows struct {
+	*Finder
+	currency string
+	language schedule.Language
+	offer    Offer  // of a row
+	payload  []byte // of its token
+}
+
+// write writes a row. Most of it is kept for the next search, once it is written for the second time: many
+// rows are not asked for again, and would only take memory.
+func (x *rows) write(w *wire.Writer, f *Found) {
 	w.Object("")
-	s.writeSigned(w, expiring(room, text.Token, f.at.Add(web.OfferLife)))
-	w.Raw("", text.Row)
+	text := f.Text.Load()
+	if text != nil && text.Currency == x.currency && text.Language == x.language {
+		x.payload = expiring(x.payload[:0], text.Token(), f.at.Add(web.OfferLife))
+		x.writeSigned(w, x.payload)
+		w.Raw("", text.Row())
+	} else {
+		x.offer.fill(f, auth.ID{}) // anybody's: a schedule is asked for without a key
+		x.payload = x.offer.append(x.payload[:0])
+		x.writeSigned(w, x.payload)
+		start := len(w.B)
+		x.writeLasting(w, f)
+		if f.Shown.Swap(true) {
+			f.Text.Store(journey.NewText(x.currency, x.language, x.payload, w.B[start+len(","):]))
+		}
+	}
 	w.Int("seatsLeft", int64(f.Seats))
 	w.EndObject()
 }
 
-// newText returns what all rows of a schedule with a journey have in common.
-func newText(f *Found, currency string, language schedule.Language) *journey.Text {
+// writeLasting writes the members of a row that stay as they are.
+func (x *rows) writeLasting(w *wire.Writer, f *Found) {
 	tt := f.tt
 	first := &f.Legs[0]
 	last := &f.Legs[len(f.Legs)-1]
 	company := tt.Company(first.Trip)
-	o := newOffer(f, auth.ID{}) // anybody's: a schedule is asked for without a key
-	w := wire.NewWriter()
-	defer w.Release()
 	w.Object("company")
 	w.String("id", company.ID)
 	w.OptionalString("name", company.Name)
@@ -105,21 +121,15 @@ func newText(f *Found, currency string, language schedule.Language) *journey.Tex
 	writeLocal(w, "departureDateTime", first.Dep, tt.CityZone(tt.Boarding(first).City))
 	writeLocal(w, "arrivalDateTime", last.Arr, tt.CityZone(tt.Alighting(last).City))
 	w.Int("travelTimeMinutes", (last.Arr-first.Dep)/60)
-	w.OptionalString("routeName", tt.RouteName(first.Trip, language))
+	w.OptionalString("routeName", tt.RouteName(first.Trip, x.language))
 	w.Object("price")
-	if price, ok := o.Fare(currency); ok {
+	if price, ok := x.offer.Fare(x.currency); ok {
 		w.Hundredths("amount", price.total())
 	} else {
 		w.Null("amount")
 	}
-	w.String("currency", currency)
+	w.String("currency", x.currency)
 	w.EndObject()
-	return &journey.Text{
-		Currency: currency,
-		Language: language,
-		Row:      bytes.Clone(w.B),
-		Token:    bytes.Clone(o.append(nil)),
-	}
 }
 
 // writeLocal writes an instant in Unix seconds by a zone's clock.

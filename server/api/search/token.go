@@ -163,18 +163,15 @@ func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer
 	return o, nil
 }
 
-// newOffer returns the offer of a journey to a partner.
-func newOffer(f *Found, partner auth.ID) *Offer {
-	o := &Offer{
-		partner: partner,
-		Expires: f.at.Add(web.OfferLife),
-		Legs:    make([]schedule.LegRef, 0, 2),
-		fares:   fares(nil, f.tt, f.Legs),
-	}
+// fill makes an offer that of a journey to a partner. What it had before makes room.
+func (o *Offer) fill(f *Found, partner auth.ID) {
+	o.partner = partner
+	o.Expires = f.at.Add(web.OfferLife)
+	o.Legs = o.Legs[:0]
 	for i := range f.Legs {
 		o.Legs = append(o.Legs, f.tt.Ref(&f.Legs[i]))
 	}
-	return o
+	o.fares = fares(o.fares[:0], f.tt, f.Legs)
 }
 
 // expiring appends the payload of an offer to b, with another end of its life.
