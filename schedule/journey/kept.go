@@ -330,8 +330,12 @@ func (x *Look) without(i int) *Day {
 	for _, l := range full {
 		q.Full[l] = true
 	}
-	day := x.kept.days(&q, q.First+schedule.Day(i), 1)[0]
-	day.full = full
+	found := x.kept.days(&q, q.First+schedule.Day(i), 1)[0]
+	day := &Day{ // of its own: days without journeys are one
+		list:   found.list,
+		hiding: found.hiding,
+		full:   full,
+	}
 	if q.Companies == nil {
 		x.kept.mu.Lock()
 		x.kept.grow(len(day.list))

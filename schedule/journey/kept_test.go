@@ -108,7 +108,7 @@ func TestWhatIsFullHidesNothing(t *testing.T) {
 			a := newAtlas(t, tables, first-9, first+20, changes)
 			b := &buses{r, map[schedule.Run]*bus{}}
 			kept := journey.Keep(tt)
-			for range 6 {
+			for n := range 12 {
 				q := &journey.Query{
 					From:    int32(r.IntN(2)), // so that pairs come again
 					To:      int32(r.IntN(len(tables.Cities))),
@@ -123,7 +123,7 @@ func TestWhatIsFullHidesNothing(t *testing.T) {
 					q.Companies = make([]bool, len(tables.Companies))
 					q.Companies[0] = true
 				}
-				passengers := 1 + r.IntN(3)
+				passengers := 2 + r.IntN(2)
 				asked := *q
 				asked.Full = b.full(a, passengers)
 				want, _ := a.answer(&asked, tt.CityZone(q.From))
@@ -140,7 +140,9 @@ func TestWhatIsFullHidesNothing(t *testing.T) {
 						shownAgain++
 					}
 				}
-				b.sell()
+				if n%3 == 2 {
+					b.sell()
+				}
 			}
 		})
 	}
@@ -163,4 +165,32 @@ func (b *buses) runs() []schedule.Run {
 	return slices.SortedFunc(maps.Keys(b.free), func(x, y schedule.Run) int {
 		return cmp.Or(cmp.Compare(x.Trip, y.Trip), cmp.Compare(x.Day, y.Day))
 	})
+}
+
+// Searches of days on which all is full leave each other alone.
+func TestDaysOnWhichAllIsFull(t *testing.T) {
+	at := func(id string, from int32, dep int, to int32, arr int) line {
+		return line{id: id, calls: []call{{from, dep}, {to, arr}}, route: "R"}
+	}
+	tt := finder(t, lines(t, at("d", 0, 480, 4, 700), at("e", 0, 490, 4, 700), at("a", 0, 480, 2, 600),
+		at("b", 2, 640, 4, 720)))
+	kept := journey.Keep(tt)
+	full := func(*schedule.Leg) int { return 0 }
+	for range 2 {
+		for to := int32(1); to <= 2; to++ {
+			look := kept.Look(&journey.Query{
+				From:    0,
+				To:      to,
+				First:   day(t, "2026-06-10"),
+				Days:    1,
+				Changes: 1,
+			}, 1)
+			for look.Ask(full, 0, 10) {
+				look.Again()
+			}
+			if look.Total != 0 {
+				t.Errorf("to %d: %d journeys", to, look.Total)
+			}
+		}
+	}
 }
