@@ -108,7 +108,7 @@ func TestWhatIsFullHidesNothing(t *testing.T) {
 			a := newAtlas(t, tables, first-9, first+20, changes)
 			b := &buses{r, map[schedule.Run]*bus{}}
 			kept := journey.Keep(tt)
-			for n := range 12 {
+			for n := range 8 {
 				q := &journey.Query{
 					From:    int32(r.IntN(2)), // so that pairs come again
 					To:      int32(r.IntN(len(tables.Cities))),
