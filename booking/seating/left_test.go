@@ -23,8 +23,8 @@ func withSeats(t testing.TB, stops string, seats int32) *schedule.Form {
 	return f
 }
 
-// The number of seats that are left is that of the seats that are free, also after a bus has become smaller or
-// its stops others.
+// The number of seats that are left is that of the seats that are free, also after a bus has become smaller
+// or its stops others.
 func TestTheSeatsLeftAreCountedAsTheyAreFound(t *testing.T) {
 	now := time.UnixMilli(1000)
 	sizes := []int32{1, 3, 49, 63, 64, 65, 130}

@@ -29,8 +29,8 @@ type Kept struct {
 	rows  int // in young, about
 }
 
-// period names so many days in a row of the journeys between two cities. A search asks for some days in a row,
-// so that it finds them with one or two names.
+// period names so many days in a row of the journeys between two cities. A search asks for some days in a
+// row, so that it finds them with one or two names.
 type period struct {
 	from, to int32
 	number   schedule.Day // of the first day, divided by periodDays
@@ -73,8 +73,8 @@ type Text struct {
 	text     []byte // the payload, and the row
 }
 
-// NewText keeps the payload of an offer's token, whose expiry is to be filled in each time, and the members of
-// a row that stay as they are.
+// NewText keeps the payload of an offer's token, whose expiry is to be filled in each time, and the members
+// of a row that stay as they are.
 func NewText(currency string, language schedule.Language, payload, row []byte) *Text {
 	text := make([]byte, 0, len(payload)+len(row))
 	return &Text{

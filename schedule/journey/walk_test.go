@@ -8,8 +8,8 @@ import (
 	"waybill/schedule/journey"
 )
 
-// BenchmarkWalk is of a search of 14 days for each pair of cities of the demo network, one after the other: by a
-// Kept that has found nothing yet, and by one that has them all.
+// BenchmarkWalk is of a search of 14 days for each pair of cities of the demo network, one after the other:
+// by a Kept that has found nothing yet, and by one that has them all.
 func BenchmarkWalk(b *testing.B) {
 	tt := finder(b, demo(b))
 	first := day(b, "2026-11-21")

@@ -42,12 +42,16 @@ func (s *Finder) search(tt *journey.Kept, q *journey.Query, passengers, skip, ta
 	look := tt.Look(q, passengers)
 	in := &finding{tt: tt.Finder}
 	for again := true; again; {
-		err = s.Store.View(func(st ledger.State, at time.Time) {
+		err = s.Store.ViewOn(func(st ledger.State, at time.Time) (line uint64) {
+			line = st.OffersLine()
 			in.at = at
-			seats := func(l *schedule.Leg) int {
-				return st.Bookings.SeatsLeft(tt.Timetable, l, at)
+			seats := func(ride *schedule.Leg) int {
+				left, changed := st.Bookings.SeatsLeft(tt.Timetable, ride, at)
+				line = max(line, changed)
+				return left
 			}
 			again = look.Ask(seats, skip, take)
+			return line
 		})
 		if err != nil {
 			return nil, 0, err
