@@ -86,7 +86,7 @@ func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg,
 		return tt.Seats(l.Trip), 0
 	}
 	form := tt.Form(l.Trip)
-	return held.Free(form, seating.Ride{Form: form, From: l.From, To: l.To}, now).Left, held.line
+	return held.Left(form, seating.Ride{Form: form, From: l.From, To: l.To}, now), held.line
 }
 
 // vacancy is what a ticket whose hold has run out may get on a leg, beside what other tickets of its request
