@@ -548,7 +548,7 @@ func (h *history) compare() {
 		for from := 0; known && from < len(stops)-1; from++ {
 			to := from + 1 + h.rnd.IntN(len(stops)-1-from)
 			leg := schedule.Leg{Trip: index, Day: modelDay, From: int16(from), To: int16(to)}
-			got := h.state.SeatsLeft(h.tt, &leg, h.now)
+			got, _ := h.state.SeatsLeft(h.tt, &leg, h.now)
 			want := h.left([]modelLeg{{trip: trip, stops: stops, from: from, to: to}})
 			if got != want {
 				h.Fatalf("seed %d: %d seats of trip %d from %d to %d, want %d\n%s", h.seed, got, trip, from, to, want,

@@ -23,6 +23,8 @@ type seats struct {
 	// bookings are the numbers of those that have a ticket on the run, whatever its state; rising.
 	bookings []uint32
 	change   *RunChange // the carrier's change; nil is none
+
+	line uint64 // the last journal line that changed a booking on it; see SeatsLeft
 }
 
 // sit gives a ticket its seats, by leg, for as long as its phase says. Without seats it keeps those that it
@@ -75,14 +77,16 @@ func presentForm(tt *schedule.Timetable, last *Run) *schedule.Form {
 	return last.Form
 }
 
-// SeatsLeft returns how many seats are free for a ride.
-func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
+// SeatsLeft returns how many seats are free for a ride, and the number of the last journal line that changed
+// a booking on its run; 0 where there is none.
+func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg,
+	now time.Time) (left int, line uint64) {
 	held := s.seatings[schedule.RunKey{Trip: tt.TripKey(l.Trip), Day: l.Day}]
 	if held == nil {
-		return tt.Seats(l.Trip)
+		return tt.Seats(l.Trip), 0
 	}
 	form := tt.Form(l.Trip)
-	return held.Free(form, seating.Ride{Form: form, From: l.From, To: l.To}, now).Left
+	return held.Left(form, seating.Ride{Form: form, From: l.From, To: l.To}, now), held.line
 }
 
 // vacancy is what a ticket whose hold has run out may get on a leg, beside what other tickets of its request

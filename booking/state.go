@@ -169,6 +169,7 @@ func (s *State) Count() int {
 // add makes a booking known, with the next number.
 func (s Recorder) add(b *Booking, now time.Time) {
 	s.keepNew(b, s.pack(b), now)
+	b.markRuns()
 	s.learn(s.byID, b.ID, b.number)
 	for i := range b.Tickets {
 		s.learn(s.byTicket, b.Tickets[i].ID, b.number)
@@ -209,7 +210,17 @@ func (b *Booking) has(id ids.ID) bool {
 
 // put keeps a booking as it is now.
 func (s Recorder) put(b *Booking) {
+	b.markRuns()
 	s.packed.Set(int(b.number), s.pack(b))
+}
+
+// markRuns notes the booking's last line as one that all of its runs rest on.
+func (b *Booking) markRuns() {
+	for i := range b.Tickets {
+		for _, l := range b.Tickets[i].Itinerary() {
+			l.Run.seats.line = max(l.Run.seats.line, b.Line)
+		}
+	}
 }
 
 // KnowRun makes a run known in the form it was sold in: a new run, or one of a snapshot, in the snapshot's

@@ -79,8 +79,9 @@ type Config struct {
 	MessengerURL string              // told what to send to phones; "": nothing
 	Mail         outbound.MailConfig // without Addr e-mails become files
 
-	Witnesses []witness.Peer // asked to sign what the directory signs
-	Keep      string         // the command that keeps each line before it counts; "": this disk is enough
+	Witnesses []witness.Peer  // asked to sign what the directory signs
+	Keep      string          // the command that keeps each line before it counts; "": this disk is enough
+	Stop      <-chan struct{} // closed when the process should end; nil: a start waits for the keeper
 	// Program is what the line of a start says of the program (decision opened.program); nil: nothing. A
 	// directory that has a seed is the same each time, whatever program makes it.
 	Program any
@@ -228,6 +229,9 @@ func Open(cfg Config) (*Server, error) {
 	if s.Still.Load() && !cfg.Verb {
 		s.RunDue()
 	}
+	if s.keeper != nil {
+		s.keeper.Opened()
+	}
 	return s, nil
 }
 
@@ -249,6 +253,7 @@ func (s *Server) openStore(start time.Time) error {
 			FS:      s.Config.FS,
 			Log:     s.Log,
 			Took:    s.Counts.Kept,
+			Stop:    s.options.Stop,
 		}
 		options.Keep = s.keeper.Keep
 	}

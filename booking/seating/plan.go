@@ -7,6 +7,7 @@ package seating
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -103,6 +104,14 @@ func (p *Plan) Free(present *schedule.Form, ride Ride, now time.Time) Vacancy {
 	return free
 }
 
+// Left returns the number of seats of Free, without finding out which they are.
+func (p *Plan) Left(present *schedule.Form, ride Ride, now time.Time) int {
+	if !same(present, ride.Form) || !p.soldOnlyIn(present) {
+		return p.Free(present, ride, now).Left
+	}
+	return p.taken(present, now).left(ride.From, ride.To)
+}
+
 // soldOnlyIn reports whether the run was sold in no other form.
 func (p *Plan) soldOnlyIn(form *schedule.Form) bool {
 	for _, sold := range p.Forms {
@@ -172,14 +181,20 @@ func (x *taken) take(p *Plan, h *Hold) {
 	}
 }
 
+// seatsIn returns the bits of the seats that the bus has in the i-th number. Passengers of a larger bus may
+// have taken others.
+func (x *taken) seatsIn(i int) uint64 {
+	beyond := max(0, 64*(i+1)-int(x.form.Bus.Seats))
+	return math.MaxUint64 >> beyond
+}
+
 // free returns the seats that are taken on no segment between two stops, and how many of them the bus has
 // room for.
 func (x *taken) free(from, to int16) (free Vacancy) {
 	n := x.words()
 	seats := int(x.form.Bus.Seats)
 	for i := range n {
-		beyond := max(0, 64*(i+1)-seats)
-		free.Seats[i] = math.MaxUint64 >> beyond
+		free.Seats[i] = x.seatsIn(i)
 		for at := from; at < to; at++ {
 			free.Seats[i] &^= x.bits[int(at)*n+i]
 		}
@@ -190,4 +205,22 @@ func (x *taken) free(from, to int16) (free Vacancy) {
 		free.Left = min(free.Left, room)
 	}
 	return free
+}
+
+// left returns how many seats free finds.
+func (x *taken) left(from, to int16) int {
+	n := x.words()
+	seats := int(x.form.Bus.Seats)
+	left := seats
+	for i := range n {
+		var taken uint64
+		for at := from; at < to; at++ {
+			taken |= x.bits[int(at)*n+i]
+		}
+		left -= bits.OnesCount64(taken & x.seatsIn(i))
+	}
+	for at := from; at < to; at++ {
+		left = min(left, seats-int(x.held[at]))
+	}
+	return max(0, left)
 }

@@ -149,3 +149,13 @@ func (f Finder) between(from, to int32) []hop {
 	at := f.origin(from, to)
 	return f.hops[at.from:at.shown]
 }
+
+// connected reports whether there may be a journey between the cities of a query, on whatever day: in most
+// networks many pairs have none.
+func (f Finder) connected(q *Query) bool {
+	list := f.origins[q.To]
+	if q.Changes > 0 && len(f.calls[q.From]) > 0 && len(list) > 0 {
+		return true
+	}
+	return len(f.between(q.From, q.To)) > 0
+}

@@ -48,46 +48,46 @@ const MaxWalk = 5.0
 // Search returns the journeys of a query in order: by departure, arrival, route name and trip id. A journey
 // with a change is left out if another one with no more legs leaves no earlier and arrives no later; of equal
 // ones the first stays. That does not depend on where the asked days end.
-func (f Finder) Search(q *Query) []Journey {
-	list, _ := f.SearchBeyond(q)
+func (f Finder) Search(q *Query) (list []Journey) {
+	if q.From == q.To || q.Days < 1 {
+		return nil
+	}
+	for _, day := range f.days(q, q.First, q.Days) {
+		for i := range day.list {
+			if j := day.list[i].Legs; j.Dep() > q.After {
+				list = append(list, j)
+			}
+		}
+	}
 	return list
 }
 
-// SearchBeyond is Search, and returns besides what leaves after the asked days and makes a journey of theirs
-// pointless: a ride of these that is full must leave the search, too.
-func (f Finder) SearchBeyond(q *Query) (list, beyond []Journey) {
-	if q.From == q.To || q.Days < 1 {
-		return nil, nil
-	}
+// days returns so many days from one on with the journeys of a query that leave on each, also those that have
+// left. Days that are searched at once cost less than one by one.
+func (f Finder) days(q *Query, first schedule.Day, n int) []*Day {
+	bounds := make([]int64, n+1) // of the days, in Unix seconds
 	zone := f.CityZone(q.From)
-	start := max(q.First.In(zone).Unix(), q.After+1)
-	end := (q.First + schedule.Day(q.Days)).In(zone).Unix()
-	rides := f.rides(q, f.between(q.From, q.To), start, end)
-	list = make([]Journey, len(rides))
-	for i := range rides {
-		list[i] = rides[i : i+1 : i+1]
+	for i := range bounds {
+		bounds[i] = (first + schedule.Day(i)).In(zone).Unix()
 	}
-	if q.Changes > 0 && start < end {
-		var changed []Journey
-		changed, beyond = f.withChange(q, rides, start, end)
-		list = f.merge(list, changed)
-	}
-	return list, beyond
-}
-
-// merge returns the journeys of a list that is in order and of one that is in reverse order, in order.
-func (f Finder) merge(list, reverse []Journey) []Journey {
-	merged := make([]Journey, 0, len(list)+len(reverse))
-	for _, j := range slices.Backward(reverse) {
-		n := 0
-		for n < len(list) && f.compare(list[n], j) < 0 {
-			n++
+	rides := f.rides(q, f.between(q.From, q.To), bounds[0], bounds[n])
+	found := make([]findings, n)
+	for i := range found {
+		end := 0
+		for end < len(rides) && rides[end].Dep < bounds[i+1] {
+			end++
 		}
-		merged = append(merged, list[:n]...)
-		merged = append(merged, j)
-		list = list[n:]
+		found[i].direct = rides[:end]
+		rides = rides[end:]
 	}
-	return append(merged, list...)
+	if q.Changes > 0 {
+		f.withChange(q, found, bounds)
+	}
+	list := make([]*Day, n)
+	for i := range found {
+		list[i] = f.newDay(&found[i])
+	}
+	return list
 }
 
 // compare is the order journeys are listed in; it never calls two journeys equal.
@@ -227,32 +227,67 @@ func (f Finder) rides(q *Query, hops []hop, start, end int64) []schedule.Leg {
 	return list
 }
 
-// withChange returns the journeys with one change that leave in [start, end), the last first, and that no
-// other journey makes pointless; and where journeys that leave later make some pointless, these. The direct
-// rides of that time are known.
-func (f Finder) withChange(q *Query, direct []schedule.Leg, start, end int64) (found, later []Journey) {
-	c := f.changesOf(q)
-	c.sweep(direct, start, end, never)
-	found = c.found
-	if len(found) == 0 || found[0].Arr() < end {
-		return found, nil
+// findings is what a search has found that leaves within a time.
+type findings struct {
+	direct  []schedule.Leg // in the order journeys are listed in
+	changed []Journey      // with a change; the last first
+	hiding  Journey        // leaves after the time, and makes some of it pointless; nil is none
+}
+
+// soonest returns the journey of the findings that arrives first, or another one if that arrives no later.
+func (x *findings) soonest(other Journey) Journey {
+	for i := range x.direct {
+		if other == nil || x.direct[i].Arr < other.Arr() {
+			other = Journey(x.direct[i : i+1])
+		}
 	}
-	// Journeys that leave after the asked days but arrive earlier count as well. The journey that leaves
-	// last arrives last: all others arrive before it.
-	latest := found[0].Arr()
-	rides := f.rides(q, f.between(q.From, q.To), end, latest+1)
-	c.sweep(rides, end, latest+1, latest+1)
-	all := len(found)
-	found = slices.DeleteFunc(found, func(j Journey) bool {
-		return j.Arr() >= c.best
+	for _, j := range x.changed {
+		if other == nil || j.Arr() < other.Arr() {
+			other = j
+		}
+	}
+	return other
+}
+
+// hide takes out the journeys that one which leaves later makes pointless.
+func (x *findings) hide(later Journey) {
+	all := len(x.changed)
+	x.changed = slices.DeleteFunc(x.changed, func(j Journey) bool {
+		return j.Arr() >= later.Arr()
 	})
-	if len(found) == all {
-		return found, nil
+	if len(x.changed) < all {
+		x.hiding = later
 	}
-	for i := range rides {
-		c.found = append(c.found, rides[i:i+1])
+}
+
+// withChange adds the journeys with one change to what was found on days without, but those that any other
+// journey makes pointless.
+func (f Finder) withChange(q *Query, found []findings, bounds []int64) {
+	c := f.changesOf(q)
+	end := bounds[len(found)]
+	latest := int64(math.MinInt64) // arrival of all
+	for i := range found {
+		c.sweep(found[i].direct, bounds[i], bounds[i+1], never)
+		found[i].changed = c.found
+		if len(c.found) > 0 {
+			latest = max(latest, c.found[0].Arr()) // what leaves last arrives last
+		}
 	}
-	return found, c.found
+	// Journeys that leave after the last day but arrive earlier count as well. Of all that leave after a day
+	// the one that arrives first hides as much of it as they all do.
+	var later Journey
+	if latest >= end {
+		beyond := findings{direct: f.rides(q, f.between(q.From, q.To), end, latest+1)}
+		c.sweep(beyond.direct, end, latest+1, latest+1)
+		beyond.changed = c.found
+		later = beyond.soonest(nil)
+	}
+	for i := range slices.Backward(found) {
+		if later != nil {
+			found[i].hide(later)
+		}
+		later = found[i].soonest(later)
+	}
 }
 
 // changes is one search for journeys with a change.

@@ -34,9 +34,10 @@ func (c *call) bench() (int, error) {
 		return exitUsage, err
 	}
 	cfg := server.Config{
-		Dir: c.dir,
-		Log: c.logger(c.Stderr, slog.LevelWarn),
-		Lab: newLab(),
+		Dir:  c.dir,
+		Log:  c.logger(c.Stderr, slog.LevelWarn),
+		Lab:  newLab(),
+		Keep: c.text("keep"),
 	}
 	if err := l.Over(cfg); err != nil {
 		return exitCode(err), err

@@ -104,3 +104,69 @@ func (w *writes) full(t *testing.T) bool {
 	}
 	return false
 }
+
+// Decision keep.full: a keeper whose disk is full is silent. It does not end, nothing that it lacks is
+// answered, and all goes on by itself once there is room.
+func TestAKeeperOnAFullDiskIsSilent(t *testing.T) {
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {
+		t.Log("no disk to fill:", err)
+		return
+	}
+	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
+	bin, dir := build(t)
+	standby := filepath.Join(disk, "standby")
+	ballast := filepath.Join(disk, "ballast")
+	p := startProcess(t, bin, dir, "-keep", fmt.Sprintf("exec '%s' receive '%s'", bin, standby))
+	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+	order := offer(t, p)
+	w := writes{process: p, orders: order}
+	w.full(t)
+	if err := os.WriteFile(ballast, make([]byte, 4<<20), 0o600); err == nil {
+		t.Fatal("4 MiB went into a disk of 4 MiB")
+	}
+	answers := make(chan bool) // whether there was room, one after the other
+	enough := make(chan bool)
+	go func() {
+		defer close(answers)
+		for {
+			room := !w.full(t)
+			select {
+			case answers <- room:
+			case <-enough:
+				return
+			}
+		}
+	}()
+	silent := func() bool {
+		status, _ := p.call("GET", "/readyz", "")
+		return status == http.StatusServiceUnavailable
+	}
+	for done := false; !done; { // the last page has room for some more lines
+		select {
+		case <-answers:
+		case <-time.After(50 * time.Millisecond):
+			done = silent()
+		}
+	}
+	if status, body := p.call("POST", "/v2/bookings", order); status != http.StatusServiceUnavailable {
+		t.Errorf("beside a keeper without room: %d %s", status, body)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if room := <-answers; !room {
+		t.Error("what waited for the keeper was not done")
+	}
+	rig.Eventually(t, "it is ready again", func() bool { return !silent() })
+	close(enough)
+	for range answers {
+	}
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("a stop ends with %v", err)
+	}
+	if content(t, standby, firstFile) != content(t, dir, firstFile) {
+		t.Error("the keeper has another journal")
+	}
+}

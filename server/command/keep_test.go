@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"waybill/server/lab/rig"
 )
 
 // Decision keep.answers: `serve -keep 'waybill receive DIR'`: whenever the server is killed, the keeper has
@@ -122,8 +125,13 @@ func TestASilentKeeper(t *testing.T) {
 		[ ! -e '%s' ] || l=999999; echo "$l"; done`, bin, temp, hold, lie)
 	p := startProcess(t, bin, dir, "-keep", keeper)
 	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+	other := strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "boris"))
 	order := offer(t, p)
-	p.sells(t, order)
+	_, sold := p.call("POST", "/v2/bookings", order)
+	kept := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(sold)
+	if kept == nil {
+		t.Fatal(sold)
+	}
 	touch := func(name string) {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -149,6 +157,9 @@ func TestASilentKeeper(t *testing.T) {
 			t.Errorf("%s beside a silent keeper: %d", path, status)
 		}
 	}
+	p.restsOnKeptLines(t, kept[1], other)
+	today := time.Now().Format(time.DateOnly)
+	want(t, 0, "kl-0700", "manifest", "-data", dir, "kl-0700", today)
 	if err := os.Remove(hold); err != nil {
 		t.Fatal(err)
 	}
@@ -163,5 +174,98 @@ func TestASilentKeeper(t *testing.T) {
 	p.cmd.Wait()
 	if code := p.cmd.ProcessState.ExitCode(); code != exitIO {
 		t.Errorf("a keeper that lies ends the server with %d", code)
+	}
+}
+
+// What is erased is erased in the keeper's copy, before the erasure is answered.
+func TestAnErasureReachesTheKeeper(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	standby := filepath.Join(filepath.Dir(dir), "standby")
+	p := startProcess(t, bin, dir, "-keep", fmt.Sprintf("exec '%s' receive '%s'", bin, standby))
+	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+	p.sells(t, strings.Replace(offer(t, p), `"Ukrainka"`, `"Ukrainka","email":"lesia@example.com"`, 1))
+	if len(rig.FilesWith(t, standby, "lesia@example.com")) == 0 {
+		t.Error("the keeper has no name to erase")
+	}
+	want(t, 0, "erased", "forget", "-data", dir, "-email", "lesia@example.com", "-reason", "asked for")
+	if names := rig.FilesWith(t, standby, "lesia@example.com"); len(names) > 0 {
+		t.Errorf("the keeper has the name in %q", names)
+	}
+}
+
+// restsOnKeptLines checks what a server with a silent keeper still shows: what rests on lines that are kept.
+// A sale of its partner's, on a run from Kyiv to Warsaw, is not.
+func (p *process) restsOnKeptLines(t *testing.T, kept, other string) {
+	day := time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
+	search := "/v2/offers?departureDate=" + day + "&departureCitySlug="
+	key := p.key
+	defer func() { p.key = key }()
+	var asked sync.WaitGroup
+	for _, c := range []struct {
+		path, key string
+		status    int
+	}{
+		{"/v2/bookings/" + kept, key, 200},
+		{"/v2/bookings", key, 503},
+		{"/v2/events", key, 503},
+		{"/v2/bookings", other, 200},
+		{"/v2/events", other, 200},
+		{"/v2/bookings/" + kept, other, 503}, // that there is none rests on every line
+		{search + "kyiv&arrivalCitySlug=warsaw", key, 503},
+		{search + "ivano-frankivsk&arrivalCitySlug=bukovel", key, 200},
+		{"/v2/cities", key, 200},
+	} {
+		asker := *p
+		asker.key = c.key
+		asked.Go(func() {
+			if status, body := asker.call("GET", c.path, ""); status != c.status {
+				t.Errorf("%s beside a silent keeper: %d, want %d: %s", c.path, status, c.status, body)
+			}
+		})
+	}
+	asked.Wait()
+}
+
+// Decision keep.begins: a start that waits for its keeper ends when the process should.
+func TestAStartGivesUpASilentKeeper(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	want(t, 0, "", "import", "-data", dir, "../../testdata/demo")
+	for _, keeper := range []string{
+		"cat >/dev/null",                    // it says nothing
+		"echo 0 -; cat >/dev/null",          // it never has what it lacks
+		"read -r l; cat >/dev/null; exit 3", // it neither says nor ends well
+	} {
+		cmd := exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", dir,
+			"-keep", "echo up >&2; "+keeper)
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		log := bufio.NewScanner(stderr)
+		for log.Scan() && !strings.Contains(log.Text(), "up") {
+		}
+		cmd.Process.Signal(syscall.SIGTERM)
+		for log.Scan() {
+		}
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != exitIO {
+			t.Errorf("%s: a start that should end exits with %d", keeper, code)
+		}
+	}
+}
+
+// Decision keep.begins: a key that is made without a server is not kept elsewhere yet, and that is said.
+func TestAKeyMadeWithoutAServerIsSaidNotToBeKept(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "", "import", "-data", dir, "../../testdata/demo")
+	code, key, said := run(t, nil, "partner", "add", "-data", dir, "anna")
+	if code != 0 || !strings.HasPrefix(key, "wb_") || !strings.Contains(said, "this directory alone") {
+		t.Errorf("%d %q %q", code, key, said)
 	}
 }

@@ -26,9 +26,30 @@ import (
 type process struct {
 	cmd  *exec.Cmd
 	base string
-	key  string // of the partner that calls; "" is nobody
-	once string // the Idempotency-Key of its calls; "" is none
+	key  string     // of the partner that calls; "" is nobody
+	once string     // the Idempotency-Key of its calls; "" is none
+	said *lastWords // the end of its log
 	http.Client
+}
+
+// lastWords keeps the end of what is written.
+type lastWords struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (w *lastWords) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, text...)
+	w.text = w.text[max(0, len(w.text)-3000):]
+	return len(text), nil
+}
+
+func (w *lastWords) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return string(w.text)
 }
 
 // tags returns the build tags of the binary that these tests are of.
@@ -62,8 +83,14 @@ var program = sync.OnceValues(func() (string, error) {
 
 func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(bin,
-		append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, flags...)...)}
+	return startCommand(t, exec.Command(bin,
+		append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, flags...)...))
+}
+
+// startCommand starts a command that serves, and returns once it does.
+func startCommand(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd, said: new(lastWords)}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -72,13 +99,18 @@ func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.cmd.Process.Kill() })
-	log := bufio.NewScanner(stderr)
+	log := bufio.NewScanner(io.TeeReader(stderr, p.said))
 	for p.base == "" && log.Scan() {
 		if m := servingAt.FindStringSubmatch(log.Text()); m != nil {
 			p.base = "http://" + m[1]
 		}
 	}
-	go io.Copy(io.Discard, stderr)
+	go io.Copy(p.said, stderr)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s ends its log with\n%s", p.base, p.said)
+		}
+	})
 	p.Jar, _ = cookiejar.New(nil)
 	return p
 }

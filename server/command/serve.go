@@ -103,6 +103,7 @@ func (c *call) serve() (code int, err error) {
 // keeper reads which command keeps the lines, if any does.
 func (c *call) keeper(cfg *server.Config, tests *testBench) error {
 	cfg.Keep = c.text("keep")
+	cfg.Stop = c.Stop
 	if cfg.Keep != "" && (tests.controlled() || ledger.HasSeed(durable.Dir(c.dir))) {
 		return errors.New("-keep needs a clock that runs by itself: leave out -frozen, -seed and " +
 			"-test-control, and use a directory without a seed")

@@ -56,6 +56,10 @@ func (c *call) receive() (int, error) {
 	if err := dir.CheckOwner("journal", os.Geteuid()); err != nil {
 		return exitFailed, err
 	}
-	err := standby.Receive(dir, standby.Options{NoClock: isLean}, c.Stdin, c.Stdout)
+	o := standby.Options{
+		NoClock: isLean,
+		Say:     func(text string) { fmt.Fprintln(c.Stderr, "waybill:", text) },
+	}
+	err := standby.Receive(dir, o, c.Stdin, c.Stdout)
 	return exitCode(err), err
 }

@@ -324,5 +324,10 @@ func (c *call) adminHere(op string, form url.Values) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(s), s.Close())
+	if err := errors.Join(do(s), s.Close()); err != nil || op != "partner-add" {
+		return err
+	}
+	fmt.Fprintln(c.Stderr, "No server is running. The key is in this directory alone; "+
+		"a server with -keep hands it to its keeper when it starts.")
+	return nil
 }

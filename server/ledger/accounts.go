@@ -9,15 +9,17 @@ import (
 // accountKinds are the lines of partners, and of users and their sessions.
 var accountKinds = []anyKind{
 	kind[auth.KeyAdded]{
-		name:  "partner.key_added",
-		apply: on(partners, auth.PartnerRecorder.ApplyKeyAdded),
+		name:   "partner.key_added",
+		apply:  on(partners, auth.PartnerRecorder.ApplyKeyAdded),
+		offers: true,
 		after: func(s *Keeper, _ journal.Stamp, e *auth.KeyAdded) {
 			s.feed(ids.ID(e.Partner)) // a partner without events can wait for one
 		},
 	}.any(),
 	kind[auth.KeysRevoked]{
-		name:  "partner.revoked",
-		apply: to(partners, auth.PartnerRecorder.ApplyKeysRevoked),
+		name:   "partner.revoked",
+		apply:  to(partners, auth.PartnerRecorder.ApplyKeysRevoked),
+		offers: true,
 	}.any(),
 	kind[auth.LegacyUsed]{
 		name:  "partner.legacy_used",

@@ -15,6 +15,7 @@ import (
 // events of a partner have numbers of their own, from 1 without gaps.
 type EventFeed struct {
 	seqs    []uint64      // of each event; a line of several stands here as often
+	line    uint64        // the last that changed one of the partner's bookings, or is an event
 	changed chan struct{} // closed with the next event; nil while nobody waits for it
 }
 
@@ -33,6 +34,7 @@ func (f *EventFeed) add(at journal.Stamp, events int) {
 	for range events {
 		f.seqs = append(f.seqs, at.Seq)
 	}
+	f.line = at.Seq
 	if f.changed != nil {
 		close(f.changed)
 		f.changed = nil

@@ -44,6 +44,8 @@ type kind[T any] struct {
 	feedCount func(*T) int
 	// after remembers what else comes of the event, as messages to passengers.
 	after func(*Keeper, journal.Stamp, *T)
+	// offers is set where searches rest on the line: it changes the timetable, a run, a partner or a key.
+	offers bool
 }
 
 // anyKind is a kind without the type of its event, so that all kinds fit into one table. The fields that were
@@ -59,13 +61,15 @@ type anyKind struct {
 	partner   func(State, Event) ids.ID
 	feedCount func(Event) int
 	after     func(*Keeper, journal.Stamp, Event)
+	offers    bool
 }
 
 // any returns the kind as an entry of the table.
 func (k kind[T]) any() anyKind {
 	x := anyKind{
-		name:  k.name,
-		event: reflect.TypeFor[*T](),
+		name:   k.name,
+		event:  reflect.TypeFor[*T](),
+		offers: k.offers,
 		apply: func(s *Keeper, at journal.Stamp, e Event) error {
 			return k.apply(s, at, e.(*T))
 		},
@@ -208,6 +212,7 @@ func (s *Keeper) Apply(at journal.Stamp, x Entry) error {
 		return err
 	}
 	k.after(s, at, x.Event)
+	s.noteRests(k, at, x)
 	if n := k.feedCount(x.Event); n > 0 {
 		s.feed(k.partner(s.State, x.Event)).add(at, n)
 	}

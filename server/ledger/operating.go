@@ -29,12 +29,14 @@ var operatingKinds = []anyKind{
 		}),
 	}.any(),
 	kind[TimetableImported]{
-		name:  "timetable.imported",
-		apply: on(keeper, applyTimetableImported),
+		name:   "timetable.imported",
+		apply:  on(keeper, applyTimetableImported),
+		offers: true,
 	}.any(),
 	kind[KeysRotated]{
-		name:  "keys.rotated",
-		apply: nothing[KeysRotated],
+		name:   "keys.rotated",
+		apply:  nothing[KeysRotated],
+		offers: true,
 	}.any(),
 	kind[WorldForked]{
 		name: "world.forked",
@@ -45,6 +47,9 @@ var operatingKinds = []anyKind{
 	kind[ClockSet]{
 		name:  "clock.set",
 		apply: on(keeper, applyClockSet),
+		after: func(s *Keeper, at journal.Stamp, _ *ClockSet) {
+			s.rest.rests.clock = at.Seq
+		},
 	}.any(),
 	kind[MessagesSent]{
 		name:  "outbox.sent",

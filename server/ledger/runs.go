@@ -14,7 +14,8 @@ import (
 // runKinds are the lines of carriers' acts on a run (decision runs.named).
 var runKinds = []anyKind{
 	kind[booking.RunCanceled]{
-		name: "run.cancelled",
+		name:   "run.cancelled",
+		offers: true,
 		apply: changingRun(
 			booking.Recorder.ApplyRunCanceled,
 			func(e *booking.RunCanceled) ids.RunName { return e.Run },
@@ -34,7 +35,8 @@ var runKinds = []anyKind{
 		},
 	}.any(),
 	kind[booking.RunMoved]{
-		name: "run.moved",
+		name:   "run.moved",
+		offers: true,
 		apply: changingRun(
 			booking.Recorder.ApplyRunMoved,
 			func(e *booking.RunMoved) ids.RunName { return e.Run },
@@ -53,8 +55,9 @@ var runKinds = []anyKind{
 		},
 	}.any(),
 	kind[booking.RunRestored]{
-		name:  "run.restored",
-		check: checked((*booking.State).CheckRunRestored),
+		name:   "run.restored",
+		offers: true,
+		check:  checked((*booking.State).CheckRunRestored),
 		apply: changingRun(
 			booking.Recorder.ApplyRunRestored,
 			func(e *booking.RunRestored) ids.RunName { return e.Run },

@@ -54,6 +54,7 @@ type rest struct {
 	// timetableHash names the timetable in force by its content; "" is none yet.
 	timetableHash string
 	feeds         map[ids.ID]*EventFeed // by partner
+	rests         rests
 
 	// timetable is the value that the hash names. It lies beside the journal and not in it: after a replay
 	// it is nil until a start has loaded it.

@@ -37,6 +37,7 @@ type given[E any] struct {
 func (v *Value[S, E]) handOver(b *batch[E], w Written) {
 	v.mu.Lock()
 	v.inflight = nil
+	close(b.here)
 	v.room = v.w.end - v.w.size - v.pending.weight
 	dead := v.err
 	if dead == nil {

@@ -197,3 +197,64 @@ func TestAnEndWaitsForTheKeeper(t *testing.T) {
 		}
 	})
 }
+
+// Decision keep.answers: what rests on lines that are kept is shown, whatever waits after them.
+func TestAReadRestsOnItsOwnLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, k, _ := keepingValue(t)
+		for _, text := range []string{"one", "two", "three"} {
+			begun(func() error { _, err := v.Update(say(text), nil); return err })
+		}
+		on := func(line uint64) chan error {
+			return begun(func() error {
+				return v.ViewOn(func(*count, time.Time) uint64 { return line })
+			})
+		}
+		second, newest := on(2), on(live.All)
+		for line := range uint64(3) {
+			if line > 0 {
+				k.kept(line)
+			}
+			if err := pending(on(line)); err != nil {
+				t.Errorf("with line %d kept, a read that rests on it: %v", line, err)
+			}
+		}
+		if pending(second) != nil || pending(newest) != errPending {
+			t.Error("with line 2 kept not just what rests on it is shown")
+		}
+		if err := <-newest; err != live.ErrSilent {
+			t.Errorf("what rests on a line that is not kept: %v", err)
+		}
+		patient := begun(func() error {
+			return v.Await(t.Context(), func(*count, time.Time) uint64 { return live.All })
+		})
+		time.Sleep(time.Hour)
+		if pending(patient) != errPending {
+			t.Error("what nobody waits for gives up")
+		}
+		k.kept(3)
+		if err := pending(patient); err != nil {
+			t.Error(err)
+		}
+		if err := v.Close(nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Decision keep.silent: readings need this disk alone.
+func TestAReadingNeedsThisDiskAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, k, _ := keepingValue(t)
+		begun(func() error { _, err := v.Update(say("one"), nil); return err })
+		time.Sleep(time.Minute)
+		reading := begun(func() error { _, err := v.UpdateHere(say("two"), nil); return err })
+		if err := pending(reading); err != nil || len(k.seqs()) != 2 {
+			t.Errorf("a reading beside a silent keeper: %v; lines %v are given", err, k.seqs())
+		}
+		k.kept(2)
+		if err := v.Close(nil); err != nil {
+			t.Error(err)
+		}
+	})
+}

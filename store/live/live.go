@@ -26,9 +26,11 @@ package live
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -221,6 +223,33 @@ func (v *Value[S, E]) View(read func(S, time.Time)) error {
 	return v.wait(seen, silentAfter, ErrSilent)
 }
 
+// All stands for every line that there is.
+const All uint64 = math.MaxUint64
+
+// ViewOn is View of what rests on a line alone, which read returns: it waits for that line and those before
+// it, whatever came after.
+func (v *Value[S, E]) ViewOn(read func(S, time.Time) (line uint64)) error {
+	seen, err := v.viewOn(read)
+	if err != nil {
+		return err
+	}
+	return v.wait(seen, silentAfter, ErrSilent)
+}
+
+// Await is ViewOn for work that nobody waits for: while the keeper is silent it waits on, until ctx is over.
+func (v *Value[S, E]) Await(ctx context.Context, read func(S, time.Time) (line uint64)) error {
+	seen, err := v.viewOn(read)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-seen.done:
+		return seen.err
+	case <-ctx.Done():
+		return v.wait(seen, silentAfter, ErrSilent)
+	}
+}
+
 // Glance calls read under the lock like View, and does not wait: wait does. A request may glance before its
 // View or Update, which waits for everything that the request saw. Nothing else that read saw may be shown
 // before wait has returned.
@@ -252,14 +281,37 @@ func (v *Value[S, E]) ViewAt(read func(S)) (journal.Head, error) {
 
 // view calls read under the lock, and returns the batch that makes durable what it saw.
 func (v *Value[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
+	return v.viewOn(func(s S, now time.Time) uint64 {
+		read(s, now)
+		return All
+	})
+}
+
+// viewOn calls read under the lock, and returns the batch of the line that it rests on.
+func (v *Value[S, E]) viewOn(read func(S, time.Time) (line uint64)) (*batch[E], error) {
 	v.calls.Add(1)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.usable(); err != nil {
 		return v.durable, err
 	}
-	read(v.state, v.instant())
-	return v.newest(), nil
+	return v.batchOf(read(v.state, v.instant())), nil
+}
+
+// batchOf returns the batch that makes a line durable. The lock is held.
+func (v *Value[S, E]) batchOf(line uint64) *batch[E] {
+	if line <= v.head.Seq {
+		return v.durable
+	}
+	for _, g := range v.given {
+		if line <= g.written.Head.Seq {
+			return g.batch
+		}
+	}
+	if b := v.inflight; b != nil && line <= b.entries[len(b.entries)-1].Seq {
+		return b
+	}
+	return v.newest()
 }
 
 // Close lets nobody in any more, waits for what is pending, and closes the journal's file. Unless the journal

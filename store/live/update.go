@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -17,8 +18,28 @@ import (
 // decide is called again: it must start from nothing each time.
 func (v *Value[S, E]) Update(decide func(S, time.Time) ([]E, error),
 	after func(S, time.Time)) (uint64, error) {
+	return v.updateWith(kept, decide, after)
+}
+
+// UpdateHere is Update of lines that count once they are on this disk: it does not wait for the keeper, and
+// is not refused while that is silent.
+func (v *Value[S, E]) UpdateHere(decide func(S, time.Time) ([]E, error),
+	after func(S, time.Time)) (uint64, error) {
+	return v.updateWith(here, decide, after)
+}
+
+// place is where lines must be before an update returns.
+type place int
+
+const (
+	kept place = iota // wherever lines are kept
+	here              // on this disk
+)
+
+func (v *Value[S, E]) updateWith(where place, decide func(S, time.Time) ([]E, error),
+	after func(S, time.Time)) (uint64, error) {
 	for {
-		seq, err := v.update(decide, after)
+		seq, err := v.update(where, decide, after)
 		var heavy *tooHeavy
 		if !errors.As(err, &heavy) {
 			return seq, err
@@ -45,14 +66,16 @@ func (v *Value[S, E]) wakeWriter() {
 	}
 }
 
-func (v *Value[S, E]) update(decide func(S, time.Time) ([]E, error),
+func (v *Value[S, E]) update(where place, decide func(S, time.Time) ([]E, error),
 	after func(S, time.Time)) (uint64, error) {
 	var seq uint64
 	var refused error
+	changed := false
 	seen, err := v.view(func(s S, now time.Time) {
 		var events []E
 		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
-			refused = v.commit(events, after)
+			refused = v.commit(where, events, after)
+			changed = refused == nil
 		}
 		seq = v.seq
 	})
@@ -62,8 +85,11 @@ func (v *Value[S, E]) update(decide func(S, time.Time) ([]E, error),
 	if refused == ErrSilent {
 		return 0, refused
 	}
-	within, late := silentAfter, ErrSilent // a refusal rests on what it saw
-	if refused == nil {
+	if where == here {
+		return seq, cmp.Or(seen.waitHere(), refused)
+	}
+	within, late := silentAfter, ErrSilent // what changes nothing rests on what it saw
+	if changed {
 		within, late = doubtAfter, ErrDoubt
 	}
 	if err := v.wait(seen, within, late); err != nil {
@@ -74,11 +100,11 @@ func (v *Value[S, E]) update(decide func(S, time.Time) ([]E, error),
 
 // commit applies events and hands them to the writer. It takes the room that they need on the disk, so that
 // no line is ever begun that cannot be ended. The lock is held.
-func (v *Value[S, E]) commit(events []E, after func(S, time.Time)) error {
+func (v *Value[S, E]) commit(where place, events []E, after func(S, time.Time)) error {
 	if v.lookedAt {
 		return ErrLookedAt
 	}
-	if v.silent() {
+	if where == kept && v.silent() {
 		return ErrSilent
 	}
 	weights := make([]int64, len(events))

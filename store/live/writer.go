@@ -23,12 +23,13 @@ type entry[E any] struct {
 type batch[E any] struct {
 	entries []entry[E]
 	weight  int64 // of their lines, at most, in bytes
-	done    chan struct{}
-	err     error // read after done
+	here    chan struct{} // closed once they are on this disk, where they are kept elsewhere, too
+	done    chan struct{} // closed once they are durable, or never will be
+	err     error         // read after done
 }
 
 func newBatch[E any]() *batch[E] {
-	return &batch[E]{done: make(chan struct{})}
+	return &batch[E]{done: make(chan struct{}), here: make(chan struct{})}
 }
 
 // newDoneBatch returns a batch that nobody has to wait for.
@@ -42,6 +43,16 @@ func newDoneBatch[E any]() *batch[E] {
 func (b *batch[E]) wait() error {
 	<-b.done
 	return b.err
+}
+
+// waitHere returns once the lines are on this disk, or cannot be written.
+func (b *batch[E]) waitHere() error {
+	select {
+	case <-b.here:
+		return nil
+	case <-b.done:
+		return b.err
+	}
 }
 
 // end releases everybody who waits for the lines. Only one goroutine ends a batch.

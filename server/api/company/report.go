@@ -24,6 +24,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/store/durable"
+	"waybill/store/live"
 )
 
 // What the users of a company do, once they have signed in: reports of orders, and the geolocation of buses.
@@ -114,8 +115,9 @@ func errKeptReports(wait time.Duration) error {
 // ListReports answers GET /v2/reports/company/orders.
 func (s *Portal) ListReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	return web.ShowPage(s.Core, w, web.NewQuery(r), "reports", web.MaxReports,
-		func(st ledger.State, skip, take int) ([]*report.Report, int) {
-			return st.Reports.List(p.Access.Company.ID, skip, take)
+		func(st ledger.State, skip, take int) ([]*report.Report, int, uint64) {
+			list, total := st.Reports.List(p.Access.Company.ID, skip, take)
+			return list, total, live.All
 		}, func(w *wire.Writer, r *report.Report, _ time.Time) {
 			writeReport(w, "", r)
 		})

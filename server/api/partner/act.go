@@ -107,7 +107,7 @@ func (s *Seller) Perform(r *http.Request, sel booking.Selection, action booking.
 		return seq, s.Store.View(after)
 	}
 	seq, err = s.UpdateWithRoom(ctx, d.close, after)
-	if errors.Is(err, live.ErrFull) {
+	if web.Later(err) {
 		// The tickets are paid or booked, and a repetition under the key goes on from here.
 		err = web.ErrAnswerWaits
 	}

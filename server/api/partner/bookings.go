@@ -15,6 +15,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
+	"waybill/store/live"
 )
 
 // NewBooking is the body of POST /v2/bookings, with its problems.
@@ -204,8 +205,9 @@ func (s *Seller) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	q := web.NewQuery(r)
 	only := q.OptionalDay("departureDate")
 	return web.ShowPage(s.Core, w, q, "bookings", web.MaxBookings,
-		func(st ledger.State, skip, take int) ([]*booking.Booking, int) {
-			return st.Bookings.List(ids.ID(p.ID), only, skip, take)
+		func(st ledger.State, skip, take int) ([]*booking.Booking, int, uint64) {
+			list, total := st.Bookings.List(ids.ID(p.ID), only, skip, take)
+			return list, total, st.PartnerLine(ids.ID(p.ID))
 		}, func(w *wire.Writer, b *booking.Booking, now time.Time) {
 			s.resources.Booking(w, "", b, now)
 		})
@@ -215,14 +217,23 @@ func (s *Seller) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Pa
 func (s *Seller) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
 	// Another partner's booking is answered as if it were not there.
 	id := ids.Of(r.PathValue("id"))
-	err = s.Store.View(func(st ledger.State, at time.Time) {
+	err = s.Store.ViewOn(func(st ledger.State, at time.Time) uint64 {
 		b = st.Bookings.Booking(ids.ID(p.ID), id)
 		now = at
+		return restsOn(st, b)
 	})
 	if err == nil && b == nil {
 		err = web.ErrNotFound
 	}
 	return b, now, err
+}
+
+// restsOn returns the line that a booking's answer rests on; that there is none rests on every line.
+func restsOn(st ledger.State, b *booking.Booking) uint64 {
+	if b == nil {
+		return live.All
+	}
+	return st.BookingLine(b)
 }
 
 // GetBooking answers GET /v2/bookings/{id}.
@@ -271,9 +282,10 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 // ViewTicket finds the ticket that a request's path names, its booking, and the instant.
 func (s *Seller) ViewTicket(r *http.Request,
 	p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
-	err = s.Store.View(func(st ledger.State, at time.Time) {
+	err = s.Store.ViewOn(func(st ledger.State, at time.Time) uint64 {
 		b, t = st.Bookings.Ticket(ids.ID(p.ID), ids.Of(r.PathValue("id")))
 		now = at
+		return restsOn(st, b)
 	})
 	if err == nil && t == nil {
 		err = web.ErrNotFound

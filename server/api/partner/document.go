@@ -26,7 +26,10 @@ func (s *Seller) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Par
 		return err
 	}
 	var clock *docs.Clock
-	err = s.Store.View(func(st ledger.State, _ time.Time) { clock = web.TestClock(st, now) })
+	err = s.Store.ViewOn(func(st ledger.State, _ time.Time) uint64 {
+		clock = web.TestClock(st, now)
+		return restsOn(st, b)
+	})
 	if err != nil {
 		return err
 	}

@@ -41,13 +41,14 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		var lines []uint64
 		var before, total int
 		var changed <-chan struct{}
-		err := s.Store.View(func(st ledger.State, _ time.Time) {
+		err := s.Store.ViewOn(func(st ledger.State, _ time.Time) uint64 {
 			f := st.EventFeed(ids.ID(p.ID))
 			lines, before = f.After(after, take)
 			total = f.Len()
 			if wait > 0 && len(lines) == 0 {
 				changed = f.Changed()
 			}
+			return st.PartnerLine(ids.ID(p.ID))
 		})
 		if err != nil {
 			return err

@@ -23,13 +23,13 @@ type Departure struct {
 
 // Network is one timetable, for a page that asks it several things.
 type Network struct {
-	journey.Finder
+	*journey.Kept
 	rooms *Finder
 }
 
 // Network returns the timetable in force.
 func (s *Finder) Network() *Network {
-	return &Network{journey.On(s.Timetable.Load()), s}
+	return &Network{s.network(), s}
 }
 
 // Board returns the next departures of all runs, each once and from its first stop to its last, the soonest
@@ -39,7 +39,7 @@ func (n *Network) Board(most int) (list []Departure, err error) {
 	err = n.rooms.Store.View(func(st ledger.State, now time.Time) {
 		for _, run := range tt.Departures(now.Unix(), most) {
 			x := newDeparture(tt, []schedule.Leg{run})
-			x.Seats = st.Bookings.SeatsLeft(tt, &run, now)
+			x.Seats, _ = st.Bookings.SeatsLeft(tt, &run, now)
 			change, _ := tt.Change(run.Run())
 			switch {
 			case change.Canceled:
@@ -58,10 +58,10 @@ func (n *Network) Board(most int) (list []Departure, err error) {
 // passenger, and how many there are besides.
 func (n *Network) Between(from, to int32, on schedule.Day, most int) (list []Departure, more int, err error) {
 	query := &journey.Query{From: from, To: to, First: on, Days: 1}
-	found, total, err := n.rooms.search(n.Finder, query, 1, 0, most)
+	found, total, err := n.rooms.search(n.Kept, query, 1, 0, most)
 	for i := range found {
-		x := newDeparture(n.Timetable, found[i].legs)
-		x.Seats = found[i].seats
+		x := newDeparture(n.Timetable, found[i].Legs)
+		x.Seats = found[i].Seats
 		list = append(list, x)
 	}
 	return list, total - len(list), err

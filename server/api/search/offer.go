@@ -17,9 +17,8 @@ import (
 
 // Found is a journey, with the seats that are left on it.
 type Found struct {
+	journey.Found
 	*finding
-	legs  journey.Journey
-	seats int
 }
 
 // finding is the timetable and the instant of a search.
@@ -31,10 +30,7 @@ type finding struct {
 // search returns a page of the journeys of a query that have seats for all passengers, in order, and how many
 // there are in all. The timetable is searched without the lock; the lock is only taken to ask for the seats
 // of what was found. A ride that turns out full is not there, which may bring forth others.
-//
-// What is not on the page is counted, and not kept: of a schedule of 14 days that was a quarter of the
-// garbage.
-func (s *Finder) search(tt journey.Finder, q *journey.Query, passengers, skip, take int) (
+func (s *Finder) search(tt *journey.Kept, q *journey.Query, passengers, skip, take int) (
 	page []Found, total int, err error) {
 	_, err = s.Store.Glance(func(_ ledger.State, at time.Time) {
 		q.After = at.Unix()
@@ -43,45 +39,44 @@ func (s *Finder) search(tt journey.Finder, q *journey.Query, passengers, skip, t
 		return nil, 0, err
 	}
 	q.Changes = s.maxTransfers
-	q.Full = map[schedule.Leg]bool{}
-	// A ride that is full leaves the next search, until none is found that is: each time there is at least
-	// one less.
-	for {
-		journeys, beyond := tt.SearchBeyond(q)
-		known := len(q.Full)
-		page = make([]Found, 0, min(len(journeys), take))
-		total = 0
-		err = s.Store.View(func(st ledger.State, at time.Time) {
-			in := &finding{tt, at}
-			for _, j := range beyond { // what has not seats enough hides nothing
-				for i := range j {
-					if st.Bookings.SeatsLeft(tt.Timetable, &j[i], at) < passengers {
-						q.Full[j[i]] = true
-					}
-				}
+	look := tt.Look(q, passengers)
+	in := &finding{tt: tt.Finder}
+	for again := true; again; {
+		err = s.Store.ViewOn(func(st ledger.State, at time.Time) (line uint64) {
+			line = st.OffersLine()
+			in.at = at
+			seats := func(ride *schedule.Leg) int {
+				left, changed := st.Bookings.SeatsLeft(tt.Timetable, ride, at)
+				line = max(line, changed)
+				return left
 			}
-			for _, j := range journeys {
-				f := Found{finding: in, legs: j, seats: schedule.MaxSeats}
-				for i := range j {
-					left := st.Bookings.SeatsLeft(tt.Timetable, &j[i], at)
-					if left < passengers {
-						q.Full[j[i]] = true
-					}
-					f.seats = min(f.seats, left)
-				}
-				if f.seats < passengers {
-					continue
-				}
-				if total >= skip && len(page) < take {
-					page = append(page, f)
-				}
-				total++
-			}
+			again = look.Ask(seats, skip, take)
+			return line
 		})
-		if err != nil || len(q.Full) == known || s.maxTransfers == 0 {
-			return page, total, err
+		if err != nil {
+			return nil, 0, err
+		}
+		if again {
+			look.Again()
 		}
 	}
+	page = make([]Found, len(look.Page))
+	for i, found := range look.Page {
+		page[i] = Found{found, in}
+	}
+	return page, look.Total, nil
+}
+
+// network returns the timetable in force, with what searches have found in it.
+func (s *Finder) network() *journey.Kept {
+	tt := s.Timetable.Load()
+	kept := s.kept.Load()
+	if kept == nil || kept.Timetable != tt {
+		// An import, or a run that was changed: what was found before goes.
+		kept = journey.Keep(journey.On(tt))
+		s.kept.Store(kept)
+	}
+	return kept
 }
 
 // GetOffers answers GET /v2/offers.
@@ -97,7 +92,7 @@ func (s *Finder) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Partn
 
 // FindOffers reads the query of an offers search and runs it.
 func (s *Finder) FindOffers(r *http.Request, p *auth.Partner, passengersName string) ([]Found, error) {
-	tt := journey.On(s.Timetable.Load())
+	tt := s.network()
 	q := web.NewQuery(r)
 	var missing []string // parameters that name no city
 	// The slug counts where both are given.
@@ -128,6 +123,9 @@ func (s *Finder) FindOffers(r *http.Request, p *auth.Partner, passengersName str
 	for i := range tt.Companies {
 		query.Companies[i] = Sells(p, &tt.Companies[i])
 	}
+	if !slices.Contains(query.Companies, false) {
+		query.Companies = nil // as everybody's, what is found can be kept
+	}
 	query.First, _ = q.Day("departureDate", q.Required("departureDate"))
 	passengers := q.Number(passengersName, 1, 1, web.Unbounded)
 	if err := q.Err(); err != nil {
@@ -149,15 +147,16 @@ func Sells(p *auth.Partner, c *schedule.Company) bool {
 // WriteOffer writes an Offer; the legacy interface's has no expiresAt.
 func (s *Finder) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy bool) {
 	rides := make([]resource.Ride, 0, 2)
-	for i := range f.legs {
-		rides = append(rides, resource.Offered(f.tt.Timetable, &f.legs[i]))
+	for i := range f.Legs {
+		rides = append(rides, resource.Offered(f.tt.Timetable, &f.Legs[i]))
 	}
 	var o Offer
+	o.fill(f, p.ID)
 	w.Object("")
-	s.writeToken(w, f, p.ID, &o)
+	s.writeSigned(w, o.append(nil))
 	w.String("source", rides[0].Run.Form.Company.Source)
-	w.Int("seatsLeft", int64(f.seats))
-	w.Time("arrivalDate", time.Unix(f.legs.Arr(), 0))
+	w.Int("seatsLeft", int64(f.Seats))
+	w.Time("arrivalDate", time.Unix(f.Legs.Arr(), 0))
 	if !legacy {
 		w.Time("expiresAt", o.Expires)
 	}

@@ -39,7 +39,7 @@ func (s *Finder) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// One timetable for the whole answer, whatever is imported meanwhile.
-	tt := journey.On(s.Timetable.Load())
+	tt := s.network()
 	dep, knownDep := tt.CityBySlug(from)
 	arr, knownArr := tt.CityBySlug(to)
 	var missing []string
@@ -59,28 +59,59 @@ func (s *Finder) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 		Days:  days,
 	}, passengers, skip, take)
 	return web.Show(w, err, func(w *wire.Writer) {
-		// One offer for all rows: its slices are filled anew for each.
-		var o Offer
+		x := rows{
+			Finder:   s,
+			currency: currency,
+			language: language,
+		}
 		w.String("source", schedule.OwnSource)
 		w.Int("total", int64(total))
 		w.String("currency", currency)
 		w.Int("passengers", int64(passengers))
 		wire.Each(w, "departures", page, func(f Found) {
-			s.writeDeparture(w, &f, &o, currency, language)
+			x.write(w, &f)
 		})
 	})
 }
 
-// writeDeparture writes a schedule row; o is room for its offer.
-func (s *Finder) writeDeparture(w *wire.Writer, f *Found, o *Offer, currency string,
-	language schedule.Language) {
-	tt := f.tt
-	first := &f.legs[0]
-	last := &f.legs[len(f.legs)-1]
-	company := tt.Company(first.Trip)
+// rows writes the rows of a schedule, and has room for what they have in common.
+type rows struct {
+	*Finder
+	currency string
+	language schedule.Language
+	offer    Offer  // of a row
+	payload  []byte // of its token
+}
+
+// write writes a row. Most of it is kept for the next search, once it is written for the second time: many
+// rows are not asked for again, and would only take memory.
+func (x *rows) write(w *wire.Writer, f *Found) {
 	w.Object("")
-	// Anybody's: a schedule is asked for without a key.
-	s.writeToken(w, f, auth.ID{}, o)
+	text := f.Text.Load()
+	if text != nil && text.Currency == x.currency && text.Language == x.language {
+		x.payload = expiring(x.payload[:0], text.Token(), f.at.Add(web.OfferLife))
+		x.writeSigned(w, x.payload)
+		w.Raw("", text.Row())
+	} else {
+		x.offer.fill(f, auth.ID{}) // anybody's: a schedule is asked for without a key
+		x.payload = x.offer.append(x.payload[:0])
+		x.writeSigned(w, x.payload)
+		start := len(w.B)
+		x.writeLasting(w, f)
+		if f.Shown.Swap(true) {
+			f.Text.Store(journey.NewText(x.currency, x.language, x.payload, w.B[start+len(","):]))
+		}
+	}
+	w.Int("seatsLeft", int64(f.Seats))
+	w.EndObject()
+}
+
+// writeLasting writes the members of a row that stay as they are.
+func (x *rows) writeLasting(w *wire.Writer, f *Found) {
+	tt := f.tt
+	first := &f.Legs[0]
+	last := &f.Legs[len(f.Legs)-1]
+	company := tt.Company(first.Trip)
 	w.Object("company")
 	w.String("id", company.ID)
 	w.OptionalString("name", company.Name)
@@ -90,16 +121,14 @@ func (s *Finder) writeDeparture(w *wire.Writer, f *Found, o *Offer, currency str
 	writeLocal(w, "departureDateTime", first.Dep, tt.CityZone(tt.Boarding(first).City))
 	writeLocal(w, "arrivalDateTime", last.Arr, tt.CityZone(tt.Alighting(last).City))
 	w.Int("travelTimeMinutes", (last.Arr-first.Dep)/60)
-	w.OptionalString("routeName", tt.RouteName(first.Trip, language))
+	w.OptionalString("routeName", tt.RouteName(first.Trip, x.language))
 	w.Object("price")
-	if price, ok := o.Fare(currency); ok {
+	if price, ok := x.offer.Fare(x.currency); ok {
 		w.Hundredths("amount", price.total())
 	} else {
 		w.Null("amount")
 	}
-	w.String("currency", currency)
-	w.EndObject()
-	w.Int("seatsLeft", int64(f.seats))
+	w.String("currency", x.currency)
 	w.EndObject()
 }
 

@@ -3,6 +3,9 @@
 package search
 
 import (
+	"sync/atomic"
+
+	"waybill/schedule/journey"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
 )
@@ -12,6 +15,7 @@ type Finder struct {
 	*web.Core
 	maxTransfers int // the changes a journey may have: 0 or 1
 	resources    *resource.Writer
+	kept         atomic.Pointer[journey.Kept] // see network
 }
 
 // New returns the room.

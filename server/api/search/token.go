@@ -23,7 +23,6 @@ type Offer struct {
 	Expires time.Time
 	Legs    []schedule.LegRef
 	fares   []Fare
-	room    []byte // for its payload
 }
 
 // Fare is what the legs cost in a currency, discount taken off, in minor units.
@@ -164,19 +163,29 @@ func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer
 	return o, nil
 }
 
-// writeToken writes the token of a journey as the member id, and leaves in o what it carries.
-func (s *Finder) writeToken(w *wire.Writer, f *Found, partner auth.ID, o *Offer) {
+// fill makes an offer that of a journey to a partner. What it had before makes room.
+func (o *Offer) fill(f *Found, partner auth.ID) {
 	o.partner = partner
 	o.Expires = f.at.Add(web.OfferLife)
 	o.Legs = o.Legs[:0]
-	for i := range f.legs {
-		o.Legs = append(o.Legs, f.tt.Ref(&f.legs[i]))
+	for i := range f.Legs {
+		o.Legs = append(o.Legs, f.tt.Ref(&f.Legs[i]))
 	}
-	o.fares = fares(o.fares[:0], f.tt, f.legs)
-	o.room = o.append(o.room[:0])
+	o.fares = fares(o.fares[:0], f.tt, f.Legs)
+}
+
+// expiring appends the payload of an offer to b, with another end of its life.
+func expiring(b, payload []byte, at time.Time) []byte {
+	b = append(b, payload...)
+	binary.BigEndian.PutUint64(b[1+idSize:], uint64(at.UnixMilli()))
+	return b
+}
+
+// writeSigned writes the token of a payload as the member id.
+func (s *Finder) writeSigned(w *wire.Writer, payload []byte) {
 	w.Key("id")
 	w.B = append(w.B, '"')
-	w.B = s.Ring.Load().Sign(w.B, o.room)
+	w.B = s.Ring.Load().Sign(w.B, payload)
 	w.B = append(w.B, '"')
 }
 

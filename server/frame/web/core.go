@@ -133,13 +133,24 @@ func (s *Core) ShowTimetable() (*schedule.Timetable, error) {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	var tt *schedule.Timetable
-	err := s.Store.View(func(st ledger.State, _ time.Time) {
+	err := s.Store.Await(s.Base, func(st ledger.State, _ time.Time) uint64 {
 		tt = st.Timetable()
+		return st.OffersLine()
 	})
 	if err == nil {
 		s.Timetable.Store(tt)
 	}
 	return tt, err
+}
+
+// ShowKept does what follows a change of the timetable that nobody knows of yet, because the keeper is
+// silent: once the change is kept, requests see it and passengers are told.
+func (s *Core) ShowKept() {
+	s.Tasks.Go(func() {
+		if _, err := s.ShowTimetable(); err == nil {
+			Wake(s.Outgoing)
+		}
+	})
 }
 
 // Record journals an event.
@@ -203,14 +214,20 @@ func Wake(c chan<- struct{}) {
 // lookForRoom is how often a full disk is tried again.
 const lookForRoom = 250 * time.Millisecond
 
-// UpdateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its
-// error is live.ErrFull, and nothing was changed by it.
+// Later reports whether an update has changed nothing, and can be made later: when the disk has room, or the
+// keeper has spoken.
+func Later(err error) bool {
+	return errors.Is(err, live.ErrFull) || errors.Is(err, live.ErrSilent)
+}
+
+// UpdateWithRoom is Update for what must be kept: on a full disk, and while the keeper is silent, it tries
+// again until ctx is over. Then its error is one that may be made good later (see [Later]).
 func (s *Core) UpdateWithRoom(ctx context.Context,
 	decide func(ledger.State, time.Time) ([]ledger.Entry, error),
 	after func(ledger.State, time.Time)) (uint64, error) {
 	for {
 		seq, err := s.Store.Update(decide, after)
-		if !errors.Is(err, live.ErrFull) {
+		if !Later(err) {
 			return seq, err
 		}
 		select {

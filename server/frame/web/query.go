@@ -89,9 +89,11 @@ func (q *query) TakeSkip(most int) (take, skip int) {
 	return q.Number("take", 50, 1, most), q.Skip("skip")
 }
 
-// ShowPage answers with the page that a query asks for of what find returns, and how many there are in all.
+// ShowPage answers with the page that a query asks for of what find returns, and how many there are in all,
+// once the line is kept that they rest on.
 func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most int,
-	find func(st ledger.State, skip, take int) ([]T, int), write func(*wire.Writer, T, time.Time)) error {
+	find func(st ledger.State, skip, take int) (page []T, total int, line uint64),
+	write func(*wire.Writer, T, time.Time)) error {
 	take, skip := q.TakeSkip(most)
 	if err := q.Err(); err != nil {
 		return err
@@ -100,9 +102,10 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 		var page []T
 		var total int
 		var now time.Time
-		err := s.Store.View(func(st ledger.State, at time.Time) {
-			page, total = find(st, skip, take)
+		err := s.Store.ViewOn(func(st ledger.State, at time.Time) (line uint64) {
 			now = at
+			page, total, line = find(st, skip, take)
+			return line
 		})
 		wire.Reply(body, func(w *wire.Writer) {
 			wire.Each(w, name, page, func(x T) {

@@ -10,6 +10,7 @@
 package held
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -120,6 +121,28 @@ func (s *Store) View(read func(ledger.State, time.Time)) error {
 	return s.keeping.View(func(k *ledger.Keeper, now time.Time) {
 		read(k.State, now)
 	})
+}
+
+// ViewOn is View of what rests on a line alone, which read returns: it waits for nothing after that line.
+func (s *Store) ViewOn(read func(ledger.State, time.Time) (line uint64)) error {
+	return s.keeping.ViewOn(func(k *ledger.Keeper, now time.Time) uint64 {
+		return read(k.State, now)
+	})
+}
+
+// Await is ViewOn for work that nobody waits for: while the keeper is silent it waits on, until ctx is over.
+func (s *Store) Await(ctx context.Context, read func(ledger.State, time.Time) (line uint64)) error {
+	return s.keeping.Await(ctx, func(k *ledger.Keeper, now time.Time) uint64 {
+		return read(k.State, now)
+	})
+}
+
+// UpdateHere is Update of lines that count once they are on this disk, whatever the keeper does: that
+// somebody has read something.
+func (s *Store) UpdateHere(decide func(ledger.State, time.Time) ([]ledger.Entry, error)) (uint64, error) {
+	return s.keeping.UpdateHere(func(k *ledger.Keeper, now time.Time) ([]ledger.Entry, error) {
+		return decide(k.State, now)
+	}, nil)
 }
 
 // Glance calls read under the lock like View but does not wait; wait does, see store.Glance.

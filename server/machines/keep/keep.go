@@ -59,11 +59,15 @@ type Keeper struct {
 	FS      readonly.FS // of the directory, for the files that a copy needs
 	Log     *slog.Logger
 	Took    func(time.Duration) // unless it is nil, is called with how long each write took to be kept
+	Stop    <-chan struct{}     // closed when the process should end: a start then gives the keeper up
 
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
 	ended chan struct{} // closed when the command has ended
+
+	opening   chan struct{} // closed once there is a server, or none will be
+	endsStart sync.Once
 
 	mu     sync.Mutex
 	queue  []journal.Line // to be sent
@@ -98,7 +102,26 @@ func (k *Keeper) start() (err error) {
 	k.out = bufio.NewReaderSize(out, firstLine)
 	k.wake = make(chan struct{}, 1)
 	k.ended = make(chan struct{})
-	return k.cmd.Start()
+	k.opening = make(chan struct{})
+	if err := k.cmd.Start(); err != nil {
+		return err
+	}
+	go k.mayGiveUp()
+	return nil
+}
+
+// mayGiveUp ends the keeper where the process should end before it serves: nobody was told anything yet.
+func (k *Keeper) mayGiveUp() {
+	select {
+	case <-k.opening:
+	case <-k.Stop:
+		syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
+	}
+}
+
+// Opened says that there is a server: from now on it waits for the keeper, also when it should end.
+func (k *Keeper) Opened() {
+	k.endsStart.Do(func() { close(k.opening) })
 }
 
 // Catch starts the keeper, and returns once it has all lines up to head, which is the last of the directory.
@@ -109,6 +132,7 @@ func (k *Keeper) Catch(head journal.Head) error {
 	}
 	err := k.catch(head)
 	if err != nil {
+		k.Opened()
 		k.stop()
 	}
 	return err
@@ -293,6 +317,7 @@ func (k *Keeper) Close() {
 	if k.cmd == nil || k.cmd.Process == nil {
 		return
 	}
+	k.Opened()
 	k.mu.Lock()
 	k.ending = true
 	k.mu.Unlock()

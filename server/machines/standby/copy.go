@@ -207,7 +207,7 @@ func (c *journalCopy) append(text []byte) error {
 	if _, err := c.sync(); err != nil {
 		return err
 	}
-	return erase.CarryOut(c.fsys, erased, l.Stamp)
+	return c.o.whenRoom(func() error { return erase.CarryOut(c.fsys, erased, l.Stamp) })
 }
 
 // accept returns journal.ErrNewer for a line that a newer version has written, and removes beside the journal
@@ -251,7 +251,11 @@ func (c *journalCopy) rotate(first uint64) error {
 	}
 	full, name := c.file, c.name
 	c.name = "journal/" + journal.Name(first)
-	file, err := c.fsys.Create(c.name)
+	var file durable.File
+	err := c.o.whenRoom(func() (err error) {
+		file, err = c.fsys.Create(c.name)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -266,6 +270,11 @@ func (c *journalCopy) rotate(first uint64) error {
 // sync has all that was appended on the disk, and returns the last line.
 func (c *journalCopy) sync() (uint64, error) {
 	if c.failed != nil || len(c.pending) == 0 {
+		return c.head.Seq, c.failed
+	}
+	err := c.o.whenRoom(func() error { return c.file.Reserve(c.size + int64(len(c.pending))) })
+	if err != nil {
+		c.failed = fmt.Errorf("%w: %w", live.ErrFailed, err)
 		return c.head.Seq, c.failed
 	}
 	n, err := c.file.Write(c.pending)

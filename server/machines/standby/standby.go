@@ -39,6 +39,8 @@ type Options struct {
 	// NoClock refuses a directory whose clock was ever set: this program cannot move a clock, and only reads
 	// what a test bench has written.
 	NoClock bool
+	// Say, unless it is nil, is told in words what a copy waits for.
+	Say func(text string)
 }
 
 // ErrMovedClock is the error of a directory, or of a line for it, that NoClock refuses.
@@ -240,5 +242,5 @@ func (r *receiver) publish(dir, name string, text []byte) error {
 	if err := r.fsys.Mkdir(dir); err != nil {
 		return err
 	}
-	return durable.PublishText(r.fsys, dir, name, text)
+	return r.to.o.whenRoom(func() error { return durable.PublishText(r.fsys, dir, name, text) })
 }

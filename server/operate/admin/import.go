@@ -24,6 +24,7 @@ import (
 	"waybill/server/operate/carrier"
 	"waybill/store/durable"
 	"waybill/store/durable/pace"
+	"waybill/store/live"
 )
 
 // ImportOptions are the choices of one import (decision feed.options).
@@ -220,6 +221,9 @@ func (s *Executor) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 			By:    &by,
 		}}, nil
 	}, nil)
+	if errors.Is(err, live.ErrDoubt) {
+		s.ShowKept()
+	}
 	if err != nil {
 		return err
 	}

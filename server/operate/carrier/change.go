@@ -14,6 +14,7 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/proof/story"
+	"waybill/store/live"
 )
 
 // A carrier cancels a run, moves it in time, or takes that back. A preview and the act are one decision, so
@@ -77,6 +78,9 @@ func (s *Dispatcher) change(a Act, decide decideRun) (*Outcome, error) {
 			written = true
 		},
 	)
+	if errors.Is(err, live.ErrDoubt) {
+		s.ShowKept()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func byBoarding(a, b booking.SeatTaken) int {
 // Read returns a run's manifest, and records who has read it.
 func (s *Dispatcher) Read(run ids.RunName, who Reader) (*Manifest, error) {
 	m := &Manifest{Name: run}
-	seq, err := s.Store.Update(
+	seq, err := s.Store.UpdateHere(
 		func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 			m.SeatMap = st.Bookings.SeatMap(st.Timetable(), run, now)
 			if m.SeatMap == nil ||
@@ -83,7 +83,6 @@ func (s *Dispatcher) Read(run ids.RunName, who Reader) (*Manifest, error) {
 			m.Bar = web.TestClock(st, now)
 			return []ledger.Entry{{Event: read, By: who.By}}, nil
 		},
-		nil,
 	)
 	if err != nil {
 		return nil, err

@@ -250,9 +250,9 @@ func (s *Desk) recordRead(by ledger.By, path string, read *ledger.PersonalRead) 
 		return nil
 	}
 	read.Page = path
-	_, err := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
+	_, err := s.Store.UpdateHere(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return []ledger.Entry{{Event: read, By: &by}}, nil
-	}, nil)
+	})
 	return err
 }
 

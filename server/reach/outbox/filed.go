@@ -14,6 +14,7 @@ import (
 	"waybill/server/reach/outbound"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
+	"waybill/store/live"
 )
 
 // Without a mail server e-mails become files. Old ones are removed after some days (decision messages.files),
@@ -42,9 +43,10 @@ func (s *Relay) file(m *ledger.Message, name string, letter []byte) error {
 	defer s.filed.mu.Unlock()
 	var now time.Time
 	var known bool
-	err := s.Store.View(func(st ledger.State, at time.Time) {
+	err := s.Store.Await(s.Base, func(st ledger.State, at time.Time) uint64 {
 		now = at
 		known = st.Outbox.Find(m.ID) != nil
+		return live.All
 	})
 	if err != nil || !known {
 		return err

@@ -13,6 +13,7 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
+	"waybill/store/live"
 )
 
 // Open sets the messenger and the mail server that a configuration names. Calls to the messenger are signed
@@ -65,7 +66,7 @@ func (s *Relay) Run() {
 	for s.Base.Err() == nil || x.underWay() > 0 {
 		now, err := x.take()
 		if err != nil && x.underWay() == 0 {
-			return // the journal cannot be written
+			break // the journal cannot be written, or a stop finds the keeper silent
 		}
 		wait := time.Hour
 		if !s.Still.Load() {
@@ -110,13 +111,14 @@ func (x *sender) underWay() int {
 
 // take adds the new messages of the outbox to the lanes, and returns the instant.
 func (x *sender) take() (now time.Time, err error) {
-	err = x.Store.View(func(st ledger.State, at time.Time) {
+	err = x.Store.Await(x.Base, func(st ledger.State, at time.Time) uint64 {
 		var list []*ledger.Message
 		list, x.known = st.Outbox.Arrived(x.known)
 		for _, m := range list {
 			heap.Push(&x.lanes[m.Lane()].todo, m.DueAt(m.At))
 		}
 		now = at
+		return live.All
 	})
 	return now, err
 }
@@ -241,12 +243,13 @@ func (s *Relay) deliver(id string) result {
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
-	err := s.Store.View(func(st ledger.State, at time.Time) {
+	err := s.Store.Await(s.Base, func(st ledger.State, at time.Time) uint64 {
 		now = at
 		m = st.Outbox.Find(id)
 		if m != nil {
 			b, t = st.Bookings.AnyTicket(m.Ticket)
 		}
+		return live.All
 	})
 	if err != nil || m == nil || m.Parked != "" {
 		s.tries.forget(id)

@@ -38,9 +38,10 @@ func (s *Confirmer) askProvider(ctx context.Context, provider *outbound.Peer, c 
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
-	err := s.Store.View(func(st ledger.State, at time.Time) {
+	err := s.Store.ViewOn(func(st ledger.State, at time.Time) uint64 {
 		b, t = st.Bookings.AnyTicket(c.Ticket)
 		now = at
+		return st.BookingLine(b)
 	})
 	if err != nil {
 		return err

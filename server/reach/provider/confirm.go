@@ -13,7 +13,6 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
-	"waybill/store/live"
 )
 
 // How the provider is asked, and its answers are kept. A durable line first marks a ticket as asked; the mark
@@ -130,10 +129,10 @@ func (s *Confirmer) keepAnswer(ctx context.Context, ticket ids.ID,
 		return s.Answer(st, now, ticket, said, "", nil)
 	}
 	seq, err = s.UpdateWithRoom(ctx, keep, nil)
-	if !errors.Is(err, live.ErrFull) {
+	if !web.Later(err) {
 		return seq, err
 	}
-	s.Log.Warn("the provider's answer will be kept as soon as the disk has room", "ticket", ticket)
+	s.Log.Warn("the provider's answer will be kept as soon as possible", "ticket", ticket, "err", err)
 	s.Tasks.Go(func() {
 		if _, err := s.UpdateWithRoom(s.Base, keep, nil); err != nil {
 			s.Log.Warn("the provider's answer was not kept; the next start asks again",

@@ -9,6 +9,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
+	"waybill/store/live"
 )
 
 // Tickets that a crash has left in doubt: the provider was asked about them, and its answer was not kept. No
@@ -68,7 +69,11 @@ func (s *Confirmer) RunDoubtful() {
 
 // askDue asks the questions that are due, so many at a time, and returns the time until the next.
 func (s *Confirmer) askDue(atATime int) (wait time.Duration) {
-	now, err := s.Now()
+	var now time.Time
+	err := s.Store.Await(s.Base, func(_ ledger.State, at time.Time) uint64 {
+		now = at
+		return live.All
+	})
 	if err != nil {
 		return time.Hour // the server ends
 	}

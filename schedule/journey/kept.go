@@ -1,0 +1,345 @@
+package journey
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"waybill/schedule"
+)
+
+// keptRows is how many journeys are kept at least before the first of them are forgotten. There are at most
+// twice as many. Each takes about 0.5 KB with its text.
+const keptRows = 1 << 15
+
+// Kept finds journeys in a timetable, and keeps what it has found, by day. It knows no seats: they are asked
+// of its caller, each time. What is kept holds for one timetable with one set of changes of runs.
+//
+//	look := kept.Look(&q, passengers)
+//	for look.Ask(seats, skip, take) {
+//		look.Again()
+//	}
+//	page := look.Page
+type Kept struct {
+	Finder
+
+	mu    sync.Mutex
+	young map[period]*keptDays // kept, or asked for, since the others were
+	old   map[period]*keptDays
+	rows  int // in young, about
+}
+
+// period names so many days in a row of the journeys between two cities. A search asks for some days in a
+// row, so that it finds them with one or two names.
+type period struct {
+	from, to int32
+	number   schedule.Day // of the first day, divided by periodDays
+	changes  int
+}
+
+const periodDays = 16
+
+// keptDays are those of a period; nil are not kept.
+type keptDays struct {
+	list [periodDays]*Day
+	rows int
+}
+
+// Day has the journeys between two cities that leave on a day. It does not change, but for what is kept with
+// it.
+type Day struct {
+	list   []Departure    // in order
+	hiding Journey        // leaves after the day, and makes others of it pointless; nil is none
+	full   []schedule.Leg // rides that it was found without: these, and those that the day before it was
+
+	without atomic.Pointer[Day] // what was found last without rides of this one that were full
+}
+
+// noDay is every day without a journey.
+var noDay Day
+
+// Departure is a journey that is kept, with room for what a caller has made of it.
+type Departure struct {
+	Legs  Journey
+	Text  atomic.Pointer[Text]
+	Shown atomic.Bool // once before
+}
+
+// Text is what a schedule shows of a journey, as package server/api/search writes it.
+type Text struct {
+	Currency string
+	Language schedule.Language
+	payload  int    // bytes
+	text     []byte // the payload, and the row
+}
+
+// NewText keeps the payload of an offer's token, whose expiry is to be filled in each time, and the members
+// of a row that stay as they are.
+func NewText(currency string, language schedule.Language, payload, row []byte) *Text {
+	text := make([]byte, 0, len(payload)+len(row))
+	return &Text{
+		Currency: currency,
+		Language: language,
+		payload:  len(payload),
+		text:     append(append(text, payload...), row...),
+	}
+}
+
+// Token returns the payload that is kept. It is not to be changed.
+func (x *Text) Token() []byte { return x.text[:x.payload:x.payload] }
+
+// Row returns the members that are kept. They are not to be changed.
+func (x *Text) Row() []byte { return x.text[x.payload:] }
+
+// Keep returns a Kept that has found nothing yet.
+func Keep(f Finder) *Kept {
+	return &Kept{
+		Finder: f,
+		young:  map[period]*keptDays{},
+	}
+}
+
+// newDay makes a day of findings, in memory of its own.
+func (f Finder) newDay(x *findings) *Day {
+	if len(x.direct)+len(x.changed) == 0 && x.hiding == nil {
+		return &noDay
+	}
+	legs := make([]schedule.Leg, 0, len(x.direct)+2*len(x.changed))
+	day := &Day{
+		list:   make([]Departure, len(x.direct)+len(x.changed)),
+		hiding: slices.Clone(x.hiding),
+	}
+	direct := x.direct
+	changed := x.changed
+	for i := range day.list {
+		start := len(legs)
+		last := len(changed) - 1
+		if last < 0 || len(direct) > 0 && f.compare(Journey(direct[:1]), changed[last]) < 0 {
+			legs = append(legs, direct[0])
+			direct = direct[1:]
+		} else {
+			legs = append(legs, changed[last]...)
+			changed = changed[:last]
+		}
+		day.list[i].Legs = Journey(legs[start:len(legs):len(legs)])
+	}
+	return day
+}
+
+// Seats returns how many seats are free for a ride.
+type Seats func(*schedule.Leg) int
+
+// Look is a search for journeys that have seats for some passengers. A ride without enough of them is not
+// there, which may bring forth journeys that it has hidden: these are searched for in turn.
+type Look struct {
+	Page  []Found // what was asked for of the journeys, in order
+	Total int     // how many journeys there are
+
+	kept       *Kept
+	q          Query
+	passengers int
+	days       []*Day
+	full       [][]schedule.Leg // by day: the rides that are full and may hide others
+}
+
+// Found is a journey with the seats that are left on it.
+type Found struct {
+	*Departure
+	Seats int
+}
+
+// Look begins a search. The query names no rides that are full.
+func (k *Kept) Look(q *Query, passengers int) *Look {
+	x := &Look{
+		kept:       k,
+		q:          *q,
+		passengers: passengers,
+	}
+	if q.From == q.To || !k.connected(q) {
+		return x
+	}
+	for x.q.Days > 0 && (x.q.First+1).In(k.CityZone(q.From)).Unix() <= x.q.After {
+		x.q.First++ // all of the day has left
+		x.q.Days--
+	}
+	x.days = make([]*Day, max(0, x.q.Days))
+	keeps := q.Companies == nil
+	if keeps {
+		k.get(x)
+	}
+	for from := 0; from < len(x.days); from++ {
+		if x.days[from] != nil {
+			continue
+		}
+		to := from
+		for to < len(x.days) && x.days[to] == nil {
+			to++
+		}
+		copy(x.days[from:], k.days(&x.q, x.q.First+schedule.Day(from), to-from))
+		if keeps {
+			k.put(x, from, to)
+		}
+	}
+	return x
+}
+
+// get fills in the days of a search that are kept.
+func (k *Kept) get(x *Look) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var of *keptDays
+	for i := range x.days {
+		name, at := x.period(i)
+		if i == 0 || at == 0 {
+			of = k.find(name)
+		}
+		if of != nil {
+			x.days[i] = of.list[at]
+		}
+	}
+}
+
+// period returns where a day of the search is kept.
+func (x *Look) period(i int) (name period, at int) {
+	on := x.q.First + schedule.Day(i)
+	number := on / periodDays
+	return period{x.q.From, x.q.To, number, x.q.Changes}, int(on - number*periodDays)
+}
+
+// find returns the days of a period, nil where none is kept. The lock is held.
+func (k *Kept) find(name period) *keptDays {
+	of := k.young[name]
+	if of == nil {
+		if of = k.old[name]; of != nil {
+			k.young[name] = of
+			k.grow(of.rows)
+		}
+	}
+	return of
+}
+
+// put keeps days of a search.
+func (k *Kept) put(x *Look, from, to int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := from; i < to; i++ {
+		name, at := x.period(i)
+		of := k.find(name)
+		if of == nil {
+			of = new(keptDays)
+			k.young[name] = of
+		}
+		of.list[at] = x.days[i]
+		rows := 1 + len(x.days[i].list)
+		of.rows += rows
+		k.grow(rows)
+	}
+}
+
+// grow counts rows that are kept, and forgets those that were not asked for since as many others were. The
+// lock is held.
+func (k *Kept) grow(rows int) {
+	k.rows += rows
+	if k.rows >= keptRows {
+		k.old = k.young
+		k.young = map[period]*keptDays{}
+		k.rows = 0
+	}
+}
+
+// Ask counts the journeys that have seats enough, and takes a page of them. It reports whether rides that are
+// full may have hidden others, so that Again is to be called, and then Ask again.
+func (x *Look) Ask(seats Seats, skip, take int) (again bool) {
+	x.Page = make([]Found, 0, min(take, x.rows()))
+	x.Total = 0
+	x.full = nil
+	for i, day := range x.days {
+		if day.hiding != nil {
+			x.ask(i, day.hiding, seats)
+		}
+		for n := range day.list {
+			d := &day.list[n]
+			if d.Legs.Dep() <= x.q.After {
+				continue
+			}
+			left := x.ask(i, d.Legs, seats)
+			if left < x.passengers {
+				continue
+			}
+			if x.Total >= skip && len(x.Page) < take {
+				x.Page = append(x.Page, Found{d, left})
+			}
+			x.Total++
+		}
+	}
+	return x.full != nil
+}
+
+// rows returns how many journeys were found.
+func (x *Look) rows() (n int) {
+	for _, day := range x.days {
+		n += len(day.list)
+	}
+	return n
+}
+
+// ask returns the seats of a journey, and remembers which of its rides are full.
+func (x *Look) ask(day int, j Journey, seats Seats) int {
+	least := schedule.MaxSeats
+	for i := range j {
+		left := seats(&j[i])
+		if left < x.passengers && x.q.Changes > 0 {
+			x.leave(day, j[i])
+		}
+		least = min(least, left)
+	}
+	return least
+}
+
+// leave remembers that a ride is full.
+func (x *Look) leave(day int, l schedule.Leg) {
+	if x.full == nil {
+		x.full = make([][]schedule.Leg, len(x.days))
+	}
+	if !slices.Contains(x.full[day], l) {
+		x.full[day] = append(x.full[day], l)
+	}
+}
+
+// Again searches the days anew on which Ask has found rides that are full, without these. Each time there is
+// at least one ride less.
+func (x *Look) Again() {
+	for i, day := range x.days {
+		if len(x.full[i]) == 0 {
+			continue
+		}
+		next := day.without.Load()
+		if next == nil || !slices.Equal(next.full[len(day.full):], x.full[i]) {
+			next = x.without(i)
+			day.without.Store(next)
+		}
+		x.days[i] = next
+	}
+}
+
+// without searches one day anew.
+func (x *Look) without(i int) *Day {
+	full := slices.Concat(x.days[i].full, x.full[i])
+	q := x.q
+	q.Full = make(map[schedule.Leg]bool, len(full))
+	for _, l := range full {
+		q.Full[l] = true
+	}
+	found := x.kept.days(&q, q.First+schedule.Day(i), 1)[0]
+	day := &Day{ // of its own: days without journeys are one
+		list:   found.list,
+		hiding: found.hiding,
+		full:   full,
+	}
+	if q.Companies == nil {
+		x.kept.mu.Lock()
+		x.kept.grow(len(day.list))
+		x.kept.mu.Unlock()
+	}
+	return day
+}

@@ -1,0 +1,55 @@
+package ledger
+
+import (
+	"waybill/booking"
+	"waybill/booking/ids"
+	"waybill/store/journal"
+)
+
+// A reader is shown what is durable. What is read often names the last line that it rests on, and waits for
+// that line alone (decision keep.answers). All else waits for every line. Lines that a replay has applied are
+// durable already, so a snapshot has none of these numbers.
+
+// rests has the last lines of what is read.
+type rests struct {
+	clock  uint64 // set the clock
+	offers uint64 // changed the timetable, a run, a partner or a key; see kind.offers
+}
+
+// noteRests notes what rests on a line that was applied.
+func (s *Keeper) noteRests(k *anyKind, at journal.Stamp, x Entry) {
+	if k.offers {
+		s.rest.rests.offers = at.Seq
+	}
+	switch {
+	case x.Before == nil: // it changes no booking
+	case x.Before.Each == nil:
+		s.feed(k.partner(s.State, x.Event)).line = at.Seq
+	default:
+		for id := range x.Before.Each {
+			// A booking whose last ticket was moved is no more; the one that has it is the same partner's.
+			if b := s.Bookings.Any(id); b != nil {
+				s.feed(b.Partner).line = at.Seq
+			}
+		}
+	}
+}
+
+// BookingLine returns the last line that a reading of a booking rests on.
+func (s State) BookingLine(b *booking.Booking) uint64 {
+	return max(b.Line, s.rest.rests.clock)
+}
+
+// PartnerLine returns the last line that a list of a partner's bookings, or its events, rests on.
+func (s State) PartnerLine(partner ids.ID) uint64 {
+	line := s.rest.rests.clock
+	if f := s.rest.feeds[partner]; f != nil {
+		line = max(line, f.line)
+	}
+	return line
+}
+
+// OffersLine returns the last line that a search rests on, beside those of the runs that it looks at.
+func (s State) OffersLine() uint64 {
+	return max(s.rest.rests.offers, s.rest.rests.clock)
+}
