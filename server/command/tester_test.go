@@ -131,7 +131,7 @@ func TestReadyAndConform(t *testing.T) {
 	asks(t, 0, `(?m)^  2\.15  GET /v2/offers/schedule, rule 1: more than 14 days`, "conform", "-list")
 	s.stop()
 	asks(t, 1, "connect", "ready", "-addr", url)
-	asks(t, 1, "nobody answers", "conform", "-base-url", url, "-key", s.key)
+	asks(t, 1, "no server answers", "conform", "-base-url", url, "-key", s.key)
 	// A report that cannot be written, and lists that cannot be read, are said before anybody is asked.
 	for flag, says := range map[string]string{
 		"-junit=" + dir:                 "-junit: .*directory",

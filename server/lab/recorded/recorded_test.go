@@ -284,7 +284,7 @@ func TestWhatStandsAroundAnAnswer(t *testing.T) {
 	}
 	lines := said(t, recordingOf(t, []pair{{"a", "GET /v2/cities/kyiv HTTP/2\n\n",
 		"HTTP/2 200\ncontent-encoding: br\n\n\xff\xfe"}}))
-	if !bytes.Contains([]byte(lines[0]), []byte("no body of the answer: nothing was held against it")) {
+	if !bytes.Contains([]byte(lines[0]), []byte("lacks the answer's body: nothing was compared")) {
 		t.Error(lines[0])
 	}
 }
