@@ -22,7 +22,7 @@ type entry[E any] struct {
 // batch has the lines that one write and one sync make durable together.
 type batch[E any] struct {
 	entries []entry[E]
-	weight  int64 // of their lines, at most, in bytes
+	weight  int64         // of their lines, at most, in bytes
 	here    chan struct{} // closed once they are on this disk, where they are kept elsewhere, too
 	done    chan struct{} // closed once they are durable, or never will be
 	err     error         // read after done
