@@ -308,7 +308,7 @@ func (v *Value[S, E]) batchOf(line uint64) *batch[E] {
 			return g.batch
 		}
 	}
-	if b := v.inflight; b != nil && line <= b.entries[len(b.entries)-1].Seq {
+	if b := v.inflight; b != nil && line <= b.last {
 		return b
 	}
 	return v.newest()
