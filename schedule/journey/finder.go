@@ -10,7 +10,7 @@
 // A [Finder] is a timetable with the indexes of a search: the hops between each two cities, the fares, the
 // cities in the order of their names. A search goes through the hops of its two cities; with a change it goes
 // through what leaves the one and what goes on to the other, the latest departure first. [Kept] keeps what
-// searches find, by day. Which seats are free is the caller's business, who is asked for them each time.
+// searches find, by day. It keeps no seats: each search asks its caller for them.
 //
 // What is sold needs none of this: a booking knows its rides by package schedule alone.
 package journey

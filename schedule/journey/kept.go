@@ -58,7 +58,7 @@ type Day struct {
 // noDay is every day without a journey.
 var noDay Day
 
-// Departure is a journey that is kept, with room for what a caller has made of it.
+// Departure is a journey that is kept, with room for the text that a caller makes for it.
 type Departure struct {
 	Legs  Journey
 	Text  atomic.Pointer[Text]

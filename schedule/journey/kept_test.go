@@ -89,22 +89,15 @@ func (b *buses) look(t *testing.T, kept *journey.Kept, q *journey.Query, passeng
 }
 
 // A ride without seats enough is not there: it hides nothing, also where it leaves after the asked days
-// (decision changes.pointless). Random timetables, sales and searches, each compared with all journeys there
-// are of the rides that have seats enough. The searches keep what they found, and the sales change what is
-// full of it.
+// (decision changes.pointless). Random timetables, sales and searches: each search is compared with all
+// journeys that the rides with seats enough make. The searches keep journeys, and the sales between them fill
+// rides of these.
 func TestWhatIsFullHidesNothing(t *testing.T) {
 	shownAgain := 0 // journeys that are only there because another is full
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 50))
-			first := day(t, []string{"2026-03-27", "2026-10-23", "2026-06-01"}[seed%3])
-			tables := randomTables(r, first)
-			tt := finder(t, tables)
-			var changes changed
-			if seed%2 == 1 {
-				changes = someChanged(r, tables, first-5, first+20)
-				tt = journey.On(tt.With(changes))
-			}
+			first, tables, tt, changes := randomNetwork(t, r, seed)
 			a := newAtlas(t, tables, first-9, first+20, changes)
 			b := &buses{r, map[schedule.Run]*bus{}}
 			kept := journey.Keep(tt)

@@ -273,8 +273,8 @@ func (f Finder) withChange(q *Query, found []findings, bounds []int64) {
 			latest = max(latest, c.found[0].Arr()) // what leaves last arrives last
 		}
 	}
-	// Journeys that leave after the last day but arrive earlier count as well. Of all that leave after a day
-	// the one that arrives first hides as much of it as they all do.
+	// Journeys that leave after the last day but arrive earlier count as well. Of all that leave after a day,
+	// the one that arrives first hides every journey of the day that any of them hides.
 	var later Journey
 	if latest >= end {
 		beyond := findings{direct: f.rides(q, f.between(q.From, q.To), end, latest+1)}

@@ -293,6 +293,20 @@ func sameSearch(t testing.TB, tt journey.Finder, a *atlas, q *journey.Query) (di
 	return direct, changing
 }
 
+// randomNetwork returns a random timetable around a day: days on which clocks change are among them, and in
+// every second one some runs are changed.
+func randomNetwork(t *testing.T, r *rand.Rand, seed uint64) (first schedule.Day, tables *schedule.Tables,
+	tt journey.Finder, changes changed) {
+	first = day(t, []string{"2026-03-27", "2026-10-23", "2026-06-01"}[seed%3])
+	tables = randomTables(r, first)
+	tt = finder(t, tables)
+	if seed%2 == 1 {
+		changes = someChanged(r, tables, first-5, first+20)
+		tt = journey.On(tt.With(changes))
+	}
+	return first, tables, tt, changes
+}
+
 // TestSearchRandom compares random timetables with the brute force.
 func TestSearchRandom(t *testing.T) {
 	direct := 0
@@ -300,14 +314,7 @@ func TestSearchRandom(t *testing.T) {
 	for seed := range uint64(400) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 6))
-			first := day(t, []string{"2026-03-27", "2026-10-23", "2026-06-01"}[seed%3])
-			tables := randomTables(r, first)
-			tt := finder(t, tables)
-			var changes changed
-			if seed%2 == 1 {
-				changes = someChanged(r, tables, first-5, first+20)
-				tt = journey.On(tt.With(changes))
-			}
+			first, tables, tt, changes := randomNetwork(t, r, seed)
 			a := newAtlas(t, tables, first-9, first+35, changes)
 			for range 4 {
 				q := &journey.Query{

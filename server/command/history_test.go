@@ -27,9 +27,10 @@ type did struct {
 const never = time.Duration(1 << 62)
 
 // linear returns what is wrong with the history of a booking: an error unless each act can have happened at
-// one instant between its begin and its end. As states only rise, each state k has one instant p(k) at which
-// it is written: after each read of less has begun, before each read of it or more has ended, after the
-// first write of it has begun, and before any has ended. A read of exactly k lies between p(k) and p(k+1).
+// one instant between its begin and its end. States only rise, so each state k is written at one instant,
+// p(k). Every read of a lower state begins before p(k), and every read of k or a higher one ends after it.
+// The first write of k begins before p(k), and each write of k ends after it. A read of exactly k lies
+// between p(k) and p(k+1).
 func linear(history []did) error {
 	at := time.Duration(0)
 	for k := isLive; k < states; k++ {

@@ -109,6 +109,15 @@ func (m *machines) stop(p *process) {
 	p.cmd.Wait()
 }
 
+// awaitEnd waits until nothing writes to the second machine's directory any more.
+func (m *machines) awaitEnd() {
+	m.t.Helper()
+	rig.Eventually(m.t, "receive has ended", func() bool {
+		_, _, says := run(m.t, nil, "receive", "-next", m.second)
+		return !strings.Contains(says, "in use")
+	})
+}
+
 // same sees that the second machine has what the first has, and more.
 func (m *machines) same() {
 	m.t.Helper()
@@ -138,6 +147,7 @@ func TestThePageOfASecondMachine(t *testing.T) {
 	p.cmd.Wait()
 	syscall.Kill(-pipe.Process.Pid, syscall.SIGKILL)
 	pipe.Wait()
+	standby.awaitEnd()
 	standby.sell(standby.serve(takeover[0], standby.second, ""), standby.second)
 	standby.same()
 
@@ -145,10 +155,7 @@ func TestThePageOfASecondMachine(t *testing.T) {
 	first := keeper.serve(secondBlocks(t, "sh keeper")[0], keeper.first, keeper.second)
 	keeper.sell(first, keeper.first)
 	keeper.stop(first)
-	rig.Eventually(t, "the keeper has ended", func() bool {
-		_, _, says := run(t, nil, "receive", "-next", keeper.second)
-		return !strings.Contains(says, "in use")
-	})
+	keeper.awaitEnd()
 	second := keeper.serve(takeover[1], keeper.second, "")
 	keeper.sell(second, keeper.second)
 	keeper.same()

@@ -31,6 +31,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -303,12 +304,13 @@ func (v *Value[S, E]) batchOf(line uint64) *batch[E] {
 	if line <= v.head.Seq {
 		return v.durable
 	}
-	for _, g := range v.given {
-		if line <= g.written.Head.Seq {
-			return g.batch
-		}
+	of, _ := slices.BinarySearchFunc(v.given, line, func(g given[E], line uint64) int {
+		return cmp.Compare(g.written.Head.Seq, line)
+	})
+	if of < len(v.given) {
+		return v.given[of].batch
 	}
-	if b := v.inflight; b != nil && line <= b.entries[len(b.entries)-1].Seq {
+	if b := v.inflight; b != nil && line <= b.last {
 		return b
 	}
 	return v.newest()

@@ -136,6 +136,7 @@ func (v *Value[S, E]) commit(where place, events []E, after func(S, time.Time)) 
 			return v.err
 		}
 		v.pending.entries = append(v.pending.entries, entry[E]{journal.Head{Stamp: stamp}, e})
+		v.pending.last = v.seq
 	}
 	if after != nil {
 		after(v.state, v.last)

@@ -21,7 +21,8 @@ type entry[E any] struct {
 
 // batch has the lines that one write and one sync make durable together.
 type batch[E any] struct {
-	entries []entry[E]
+	entries []entry[E]    // the writer's, once it has taken the batch
+	last    uint64        // the number of the last of the lines; guarded by the lock
 	weight  int64         // of their lines, at most, in bytes
 	here    chan struct{} // closed once they are on this disk, where they are kept elsewhere, too
 	done    chan struct{} // closed once they are durable, or never will be

@@ -83,8 +83,8 @@ type rows struct {
 	payload  []byte // of its token
 }
 
-// write writes a row. Most of it is kept for the next search, once it is written for the second time: many
-// rows are not asked for again, and would only take memory.
+// write writes a row. The second time, it keeps the members that stay as they are for the next search. Many
+// rows are shown once only, and would take memory for nothing.
 func (x *rows) write(w *wire.Writer, f *Found) {
 	w.Object("")
 	text := f.Text.Load()

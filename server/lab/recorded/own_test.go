@@ -81,7 +81,11 @@ func (p *player) play(s step) {
 			p.t.Fatalf("%s: %d %s", s.line, w.Code, w.Body)
 		}
 		return
+	case "hold":
+		p.s.Reporting.Lock() // the report that is ordered next waits
+		return
 	case "write":
+		p.s.Reporting.Unlock()
 		rig.WriteReports(p.t, p.s)
 		return
 	}
