@@ -136,7 +136,7 @@ def pem_key(data, file):
     rows = [row for row in (data or b"").decode("latin1").split("\n") if not row.startswith("--")]
     der = unbase64("".join(rows))
     if len(der) not in (44, 48):
-        raise Broken("%s has no Ed25519 key" % file)
+        raise Broken("%s does not hold an Ed25519 key" % file)
     return der[-32:]
 
 # ==== The members of a line: journal.md, The types; Members of several types; Forms and runs ========
@@ -236,10 +236,10 @@ def check_members(value, members, lacks, lenient=False):
     """Raises Newer for a member, an order or a kind that is not known; adds what is missing to lacks."""
     for row in value if isinstance(value, list) else [value]:
         if not isinstance(row, dict):
-            raise Newer("it has %s in place of an object" % json.dumps(row)[:40])
+            raise Newer("it has %s where an object is expected" % json.dumps(row)[:40])
         known = [name for name in row if name in members]
         if not lenient and list(row) != [name for name in members if name in row]:
-            raise Newer("the members %s, or their order, are not known" % ", ".join(row))
+            raise Newer("it has unknown members, or members in another order: %s" % ", ".join(row))
         if not lenient:
             lacks += [name for name, (optional, _) in members.items() if name not in row and not optional]
         for name in known:
@@ -284,11 +284,11 @@ def problem(kind, text, file="", line=0, byte=0, seq=0):
 
 def no_double(pairs):
     if len(dict(pairs)) < len(pairs):
-        raise Newer("a member stands twice")
+        raise Newer("a member is given twice")
     return dict(pairs)
 
 def no_number(text):
-    raise ValueError("%s is no number of JSON" % text)
+    raise ValueError("%s is not a JSON number" % text)
 
 def whole_number(text):
     if len(text) > 20 or not -2**63 <= int(text) < 2**63:
@@ -309,9 +309,9 @@ def read_line(raw, before, last):
         if b"\\ud" in raw.lower():
             json.dumps(whole, ensure_ascii=False).encode("utf-8")  # fails where half a character stands
     except (UnicodeDecodeError, UnicodeEncodeError):
-        raise Newer("it is not in UTF-8, or has half a character")
+        raise Newer("it is not in UTF-8, or breaks off within a character")
     except (ValueError, RecursionError):
-        raise Broken("it is not one JSON object, or deeper than any line is")
+        raise Broken("it is not one JSON object, or is nested too deeply")
     if not HEAD.match(raw) or list(whole)[6:] not in ([], ["personal"]) or \
             re.search(rb"\s", STRINGS.sub(b"", line.text)):
         raise Newer("it does not have the form of a line")
@@ -319,19 +319,20 @@ def read_line(raw, before, last):
     try:
         line.now, line.lacks = nanoseconds(line.time) // 10**6, []
     except ValueError:
-        raise Newer("there is no time %s" % line.time)
+        raise Newer("%s is not a time" % line.time)
     due = last.seq + 1 if last else 1
     if line.seq != due or line.synced >= line.seq:
-        raise Broken("its seq is %d and its synced %d, where line %d is due" % (line.seq, line.synced, due))
+        raise Broken("its seq is %d and its synced %d where line %d is expected" % (
+                line.seq, line.synced, due))
     if last and line.now < last.now and line.type != "clock.set":
-        raise Broken("its time, %s, is before that of the line before, %s" % (line.time, last.time))
+        raise Broken("its time, %s, is earlier than that of the line before, %s" % (line.time, last.time))
     line.erased = check_personal(raw[75 + len(line.text) + 12:-1], line.data.get("personal"),
             list(line.data)[-1:])
     if line.type not in SCHEMA:
-        raise Newer("its type, %s, is not known" % line.type)
+        raise Newer("its type, %s, is unknown" % line.type)
     check_members(line.data, SCHEMA[line.type], line.lacks, line.type in ("opened", "forked", "repaired"))
     if line.type == "format.raised" and line.data.get("to", 0) > 2:
-        raise Newer("the format is raised to %d" % line.data["to"])
+        raise Newer("it raises the format to %d" % line.data["to"])
     return line
 
 def check_personal(part, named, last):
@@ -342,7 +343,7 @@ def check_personal(part, named, last):
         raise Broken("it has a personal part that its data does not name, or names one that is not there")
     erased = re.fullmatch(rb'\{"erased":"' + TIME + rb'"\}', part)
     if not erased and sha256(part).hex() != named:
-        raise Broken("its personal part is not that whose hash its data has")
+        raise Broken("its personal part does not have the hash that its data gives")
     return erased.group(1).decode() if erased else None
 
 class Journal:
@@ -356,7 +357,7 @@ class Journal:
         for index, name in enumerate(self.files):
             seq = len(self.lines) + 1
             if name != "%012d.jsonl" % seq:
-                self.bad = problem("damaged", "the file does not begin with line %d, which is due" % seq,
+                self.bad = problem("damaged", "the file does not begin with line %d, as expected" % seq,
                                    "journal/" + name, 1, 0, seq)
             else:
                 self.read(read_file(folder, "journal", name), "journal/" + name, self.files[index + 1:])
@@ -464,7 +465,7 @@ def verifier_key(text, kind):
     parts = text.strip().split("+", 2)
     data = unbase64(parts[2]) if len(parts) == 3 else b""
     if len(data) != 33 or data[0] != kind or key_id(parts[0], kind, data[1:]).hex() != parts[1]:
-        raise Broken("%s is no verifier key of type %d" % (text.strip()[:120], kind))
+        raise Broken("%s is not a verifier key of type %d" % (text.strip()[:120], kind))
     return parts[0], data[1:]
 
 def verifier_text(name, key):
@@ -485,7 +486,7 @@ class Note:
             parts = row.split(" ")
             value = unbase64(parts[2]) if len(parts) == 3 else b""
             if len(value) < 5 or not re.fullmatch("[0-9a-f]{64}", self.hash) or len(match.group()) > 8192:
-                raise Broken("a note has not the form of one")
+                raise Broken("a note does not have the form of a note")
             self.signatures.append((parts[1], value[:4], value[4:]))
 
     def signed_by(self, name, key, kind=DIRECTORY):
@@ -498,7 +499,7 @@ class Note:
                     second, value = int.from_bytes(value[:8], "big"), value[8:]
                     message = b"cosignature/v1\ntime %d\n" % second + message
                 if not is_signed(key, value, message):
-                    raise Broken("the signature of %s on the note of line %d is bad" % (name, self.lines))
+                    raise Broken("the signature of %s on the note of line %d is wrong" % (name, self.lines))
                 signed = max(signed, second)
         return signed
 
@@ -510,7 +511,7 @@ def notes_of(data, file, part_at_end=False):
         if not match and part_at_end and not NOTE.search(data, start):
             break
         if not match:
-            raise Broken("it has a note that is none, at byte %d" % start)
+            raise Broken("it has something that is not a note, at byte %d" % start)
         notes.append(Note(match, file))
         start = match.end() + (data[match.end():match.end() + 1] == b"\n")
     return notes
@@ -666,7 +667,7 @@ class Run:
     def __init__(self, form_id, form, day, start, offsets):
         self.form_id, self.form, self.day, self.start, self.offsets = form_id, form, day, start, offsets or []
         if len(self.offsets) != len(form.stops):
-            raise NotThere("a run has another number of offsets than stops")
+            raise NotThere("a run does not have one offset for each stop")
         self.name = (form.trip, day)
         packed = form_id.encode() + b"\0" + struct.pack(">iq", day, start)
         packed += b"".join(struct.pack(">i", offset) for offset in self.offsets)
@@ -734,7 +735,7 @@ class Books:
         method = getattr(self, "on_" + line.type.replace(".", "_"), None)
         try:
             if line.lacks:
-                raise NotThere("it lacks the member %s" % line.lacks[0])
+                raise NotThere("it has no member %s" % line.lacks[0])
             if method:
                 method(line.data)
             else:
@@ -744,7 +745,7 @@ class Books:
                 sends = [send for row in rows for send in row.get("sends") or []]
                 self.messages.update("%d-%d" % (line.seq, number + 1) for number in range(len(sends)))
             else:
-                self.expect("before" not in line.data, "it has before, and changes no booking")
+                self.expect("before" not in line.data, "it has 'before' but changes no booking")
         except (NotThere, KeyError, TypeError, ValueError, AttributeError, struct.error) as error:
             self.all_applied = False
             self.faults = ["%s: this line changes nothing, and is not judged further" % (
@@ -790,18 +791,18 @@ class Books:
             form = forms.get(row["form"]) or self.there(self.forms, row["form"], "form")
             run = Run(row["form"], form, day_number(row["date"]), row["start"], row["offsets"])
             if run.id in self.runs or run.id in runs:
-                raise NotThere("run %s is there already" % run.id)
+                raise NotThere("run %s already exists" % run.id)
             runs[run.id] = run
         sells = self.there(self.partners, data["partner"], "partner")
         legs, tickets = data["legs"] or [], data["tickets"] or []
         ids = [ticket["id"] for ticket in tickets]
         if data["booking"] in self.bookings or len(set(ids)) < len(ids) or any(id in self.tickets
                 for id in ids):
-            raise NotThere("booking %s, or a ticket of it, is there already" % data["booking"])
+            raise NotThere("booking %s, or one of its tickets, already exists" % data["booking"])
         if len(legs) not in (1, 2) or not tickets or any(len(row["seats"] or []) != len(legs)
                 for row in tickets):
-            raise NotThere("it has %d legs and %d tickets, or another number of seats" % (len(legs),
-                    len(tickets)))
+            raise NotThere("it has %d legs and %d tickets, but not a seat for each ticket and leg" % (
+                len(legs), len(tickets)))
         rides = []
         for row in legs:
             run = runs.get(row["run"]) or self.there(self.runs, row["run"], "run")
@@ -829,9 +830,10 @@ class Books:
     def holder(self, leg, seat):
         """Why a seat of a leg's run is not free, in words."""
         for ticket in self.on.get(leg.run.name, []):
-            if ticket.lives(self.now) and (leg.run.name, seat) in [(one.run.name, one.seat) for one in ticket.legs]:
-                return "ticket %s has it" % ticket.id
-        return "the bus has seats 1 to %d" % leg.run.form.seats
+            seats = [(one.run.name, one.seat) for one in ticket.legs]
+            if ticket.lives(self.now) and (leg.run.name, seat) in seats:
+                return "ticket %s has that seat" % ticket.id
+        return "the seats of the bus are 1 to %d" % leg.run.form.seats
 
     def new_forms(self, data):
         """The forms of a sale by their ids, which are made of their bytes in the line."""
@@ -841,7 +843,7 @@ class Books:
             end = json.JSONDecoder().raw_decode(text, start)[1]
             id = short_id(text[start:end].encode())
             if id in self.forms or id in forms:
-                raise NotThere("form %s is there already" % id)
+                raise NotThere("form %s already exists" % id)
             forms[id] = Form(row)
         return forms
 
@@ -851,10 +853,10 @@ class Books:
         return self.bookings[id]
 
     def check_sale(self, data, sells, legs):
-        self.expect(legs[0].departure() > self.now, "the first leg had left")
+        self.expect(legs[0].departure() > self.now, "the first leg had already left")
         for number, leg in enumerate(legs):
             slug = leg.run.form.company["slug"]
-            self.expect(not sells or slug in sells, "the partner does not sell the company %s", slug)
+            self.expect(not sells or slug in sells, "the partner may not sell the company %s", slug)
             self.expect(leg.run.name not in self.cancelled, "the run of leg %d is cancelled", number + 1)
             seats, (free, loads) = [row["seats"][number] for row in data["tickets"]], self.room(leg,
                     leg.run.form)
@@ -863,7 +865,7 @@ class Books:
                             self.holder(leg, seat))
             self.expect(len(set(seats)) == len(seats), "two tickets have one seat on leg %d", number + 1)
             self.expect(max(loads) + len(seats) <= leg.run.form.seats and len(free) >= len(seats),
-                        "the bus of leg %d has not so many seats left", number + 1)
+                        "the bus of leg %d has fewer seats left", number + 1)
         self.expect(self.imports, "there is no timetable in force")
         timetable = self.imports and self.timetable_of(self.imports[-1])
         if self.imports and not timetable:
@@ -882,13 +884,13 @@ class Books:
     def check_leg(self, timetable, leg, discount):
         run, trip = leg.run, leg.run.form.trip
         self.expect(self.format < 2 or run.form.row == timetable.form(trip).row,
-                    "the form of the run is not that which the timetable in force gives trip %s", trip)
+                    "the form of the run is not the one that the timetable in force gives trip %s", trip)
         starts = timetable.day_starts(trip, run.day)
         away = 0 if starts is None else run.start - self.shift.get(run.name, 0) - starts
-        self.expect(abs(away) <= 3 * 3600, "the run starts %d s from where its service day starts", away)
+        self.expect(abs(away) <= 3 * 3600, "the run starts %d s away from the start of its service day", away)
         right = timetable.discount(trip, leg.local_day())[0]
-        self.expect(discount == right, "the discount is %d, and %d is in force (a place in the form; -1: none)",
-                    discount, right)
+        self.expect(discount == right,
+                "the discount is number %d of the form; in force is number %d (-1 is none)", discount, right)
 
     def check_price(self, currency, legs):
         """By the timetable in force, or one that was replaced less than 20 minutes before."""
@@ -904,7 +906,8 @@ class Books:
             if right == stands:
                 return
             first = first or right
-        self.expect(False, "the legs cost %s %s, and by the timetable in force %s", stands, currency, first)
+        self.expect(False, "the legs were sold for %s %s, but cost %s by the timetable in force",
+                stands, currency, first)
 
     def amount(self, timetable, currency, leg):
         form = timetable.form(leg.run.form.trip)
@@ -951,19 +954,19 @@ class Books:
 
     def on_ticket_asked(self, data):
         ticket = self.ticket(data["booking"], data["ticket"])
-        self.expect(not ticket.pending, "the provider was asked before: %s", ticket.pending)
+        self.expect(not ticket.pending, "the provider was already asked to %s", ticket.pending)
         self.check_act(ticket, data["action"], data)
         ticket.pending = data["action"]
 
     def on_ticket_refused(self, data):
         ticket = self.ticket(data["booking"], data["ticket"])
-        self.expect(ticket.pending == data["action"], "the provider was asked for: %s", ticket.pending)
+        self.expect(ticket.pending == data["action"], "the provider was not asked to %s", data["action"])
         self.check_before([data["booking"]])
         ticket.pending = None
 
     def on_ticket_paid(self, data, act="pay", phase="Paid"):
         ticket = self.ticket(data["booking"], data["ticket"])
-        self.expect(ticket.pending in (None, act), "the provider was asked for: %s", ticket.pending)
+        self.expect(ticket.pending in (None, act), "the provider was asked to %s", ticket.pending)
         allowed = self.check_act(ticket, act, data)
         ticket.phase, ticket.pending, ticket.carrier = phase if allowed else "Unpaid", None, None
 
@@ -974,7 +977,7 @@ class Books:
         """What asked, paid and booked have in common; gives the ticket its seats."""
         phase, legs, seats = ticket.at(self.now), ticket.legs, data.get("seats") or []
         if seats and len(seats) != len(legs):
-            raise NotThere("it has %d seats, and the ticket %d legs" % (len(seats), len(legs)))
+            raise NotThere("it has %d seats, but the ticket has %d legs" % (len(seats), len(legs)))
         self.expect(phase in ALLOWED.get(act, ()), "%s is not allowed: ticket %s is %s", act, ticket.id,
                 phase)
         self.expect((phase == "Uncompleted") == bool(seats),
@@ -1001,9 +1004,9 @@ class Books:
             phase, right = ticket.at(self.now), self.refund(ticket)
             self.expect(phase in ALLOWED["cancel"], "ticket %s is %s", ticket.id, phase)
             stands = (row["refunded"], row["refund"], row["grace"], row["terms"] or [])
-            self.expect(stands == right, "ticket %s has (refunded, refund, grace, terms) %s, and due is %s",
-                    ticket.id,
-                        stands, right)
+            self.expect(stands == right,
+                    "ticket %s has (refunded, refund, grace, terms) %s; the rules give %s",
+                    ticket.id, stands, right)
         self.check_before([data["booking"]])
         for ticket, row in zip(tickets, rows):
             self.cancel(ticket, row)
@@ -1033,10 +1036,10 @@ class Books:
         tickets, over = [self.ticket(data["booking"], row["id"]) for row in data["tickets"]
                 or []], nanoseconds(data["at"])
         for ticket in tickets:
-            self.expect(ticket.phase == "Unpaid" and not ticket.noted, "ticket %s is %s, or was named before",
-                        ticket.id, ticket.phase)
+            self.expect(ticket.phase == "Unpaid" and not ticket.noted,
+                        "ticket %s is %s, or an earlier line named it", ticket.id, ticket.phase)
             self.expect(over == (ticket.created + WINDOW) * 10**6,
-                    "the window of %s was over at another time", ticket.id)
+                    "the time to pay for ticket %s ended at another time", ticket.id)
         for ticket in tickets:
             ticket.noted = True
         self.expect(over <= self.now * 10**6, "%s is after the line", data["at"])
@@ -1052,11 +1055,11 @@ class Books:
         ticket, id = self.ticket(data["from"], data["ticket"]), data["booking"]
         source = ticket.booking
         if data["new"] and id in self.bookings:
-            raise NotThere("booking %s is there already" % id)
+            raise NotThere("booking %s already exists" % id)
         target = None if data["new"] else self.there(self.bookings, id, "booking")
         self.expect(not ticket.pending, "the provider was asked about ticket %s", ticket.id)
         self.expect(target is not source and (data["new"] or target.partner == source.partner),
-                    "booking %s is its own, or another partner's", id)
+                    "booking %s is the ticket's own or another partner's", id)
         self.check_before([source.id, id], several=True)
         target = target or self.make_booking(id, source.partner)
         source.tickets.remove(ticket)
@@ -1082,8 +1085,8 @@ class Books:
                 right.append((ticket.id, ticket.booking.id, ticket.booking.partner, ticket.phase == "Paid",
                         ticket.paid()))
         stands = [(row["id"], row["booking"], row["partner"], row["refunded"], row["refund"]) for row in rows]
-        self.expect(stands == right, "its tickets (id, booking, partner, refunded, refund) are %s, due: %s",
-                    stands, right)
+        self.expect(stands == right,
+                    "its tickets (id, booking, partner, refunded, refund) are %s, expected %s", stands, right)
         self.check_before([row["booking"] for row in rows], several=True)
         for ticket, row in zip(named, rows):
             self.cancel(ticket, dict(row, refund=ticket.price() if row["refunded"] else 0))
@@ -1106,11 +1109,11 @@ class Books:
                     "an offset is above 14 hours")
         tickets = self.tickets_of(name)
         on = {leg.run.id for ticket in tickets for leg in ticket.legs if leg.run.name == name}
-        self.expect(on <= set(moved), "tickets are on the runs %s, which it leaves out",
+        self.expect(on <= set(moved), "it leaves out the runs %s, which have tickets",
                 sorted(on - set(moved)))
         stands = [(row["id"], row["booking"], row["partner"]) for row in rows]
         right = [(one.id, one.booking.id, one.booking.partner) for one in tickets if one.lives(self.now)]
-        self.expect(stands == right, "its tickets (id, booking, partner) are %s, and due are %s", stands,
+        self.expect(stands == right, "its tickets (id, booking, partner) are %s; expected are %s", stands,
                 right)
         self.check_before([ticket.booking.id for ticket in tickets], several=True)
         self.shift[name] = data["minutes"] * 60
@@ -1125,7 +1128,7 @@ class Books:
     def on_run_restored(self, data):
         name = self.run_name(data)
         if name in self.cancelled:
-            self.expect(not self.cancelled.pop(name), "tickets were cancelled with it")
+            self.expect(not self.cancelled.pop(name), "tickets were cancelled with the run")
             return
         self.expect(self.shift.pop(name, 0) and not self.on.get(name),
                 "it was not moved, or tickets are on it")
@@ -1139,7 +1142,7 @@ class Books:
 
     def on_format_raised(self, data):
         if data["to"] <= self.format:
-            raise NotThere("the format is raised to %d, and is %d" % (data["to"], self.format))
+            raise NotThere("it raises the format to %d, but the format is %d" % (data["to"], self.format))
         self.format = data["to"]
 
     def on_timetable_imported(self, data):
@@ -1150,7 +1153,8 @@ class Books:
 
     def on_clock_set(self, data):
         back = self.last_now - self.now
-        self.expect(back <= 1000 or self.format < 2 or not self.bookings, "the clock is set back by %d ms", back)
+        self.expect(back <= 1000 or self.format < 2 or not self.bookings, "the clock is set back by %d ms",
+                back)
 
     def on_other(self, type, data):
         if type == "user.added":
@@ -1176,7 +1180,7 @@ class Books:
             for row in data.get("passengers") or []:
                 ticket = self.ticket(row["booking"], row["ticket"])
                 if ticket.booking.partner != row["partner"]:
-                    raise NotThere("ticket %s is not of partner %s" % (ticket.id, row["partner"]))
+                    raise NotThere("ticket %s does not belong to partner %s" % (ticket.id, row["partner"]))
             for id in data.get("reports") or []:
                 self.there(self.reports, id, "report")
         if type == "session.started":
@@ -1227,14 +1231,15 @@ class Books:
         self.faults = []
         for ticket in self.tickets.values():
             self.expect(0 <= ticket.refund <= ticket.paid() and ticket in ticket.booking.tickets,
-                        "ticket %s was paid %d, and gets back %d", ticket.id, ticket.paid(), ticket.refund)
+                        "ticket %s: %d is given back of %d that was paid",
+                        ticket.id, ticket.refund, ticket.paid())
         for name in self.on:
             legs = self.living_legs(name)
             for i, (ticket, one) in enumerate(legs):
                 for other, two in legs[:i]:
                     self.expect(ticket is other or one.seat != two.seat or not any(
                         overlap_in(leg.run.form, one, two) for leg in (one, two)),
-                        "tickets %s and %s have seat %d on one stretch", other.id, ticket.id, one.seat)
+                        "tickets %s and %s have seat %d at the same time", other.id, ticket.id, one.seat)
         self.tell()
 
 CHANGES_BOOKINGS = set(
@@ -1278,7 +1283,7 @@ class Audit:
 
     def run(self):
         if self.given.error or not os.path.isdir(self.folder):
-            raise Broken(self.given.error or "%s is no directory" % self.folder)
+            raise Broken(self.given.error or "%s is not a directory" % self.folder)
         for name in self.names_in("journal"):
             if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name) or self.file("journal", name) is None:
                 self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
@@ -1287,7 +1292,7 @@ class Audit:
         if form and form.group(1) != b"1":
             self.problems.append(problem("newer", "FORMAT is of version %d" % int(form.group(1)), "FORMAT"))
         elif not form:
-            self.damaged("FORMAT is missing, or has another form", "FORMAT")
+            self.damaged("FORMAT is missing, or is not in its form", "FORMAT")
         if self.damage or self.problems:
             return
         journal = Journal(self.folder, text)
@@ -1317,16 +1322,16 @@ class Audit:
             try:
                 if line.type == "forked" and not line.lacks:
                     if line.data["origin"] in self.names:
-                        raise Broken("the name %s was had before" % line.data["origin"])
+                        raise Broken("the directory had the name %s before" % line.data["origin"])
                     self.ended[name], name = line, line.data["origin"]
                     self.names[name] = None
                 if line.type in ("opened", "forked") and "key" in line.data:
                     signer, key = verifier_key(line.data["key"], DIRECTORY)
                     if signer != name or self.names[name] not in (None, key):
-                        raise Broken("it says another key of %s" % name)
+                        raise Broken("it names another key for %s" % name)
                     self.names[name] = key
             except Broken as error:
-                text = "line %d gives a name or a key that cannot be: %s" % (line.seq, error)
+                text = "line %d names a wrong directory or key: %s" % (line.seq, error)
                 self.bad, self.lines = problem("damaged", text, *line.place,
                         line.seq), self.lines[:line.seq - 1]
                 break
@@ -1375,7 +1380,7 @@ class Audit:
                     and note.lines <= len(self.lines)]
             wrong = sorted((why for why in wrong if why), key=lambda why: why[0].startswith("another"))
             if wrong:
-                self.fork, text = True, "%s; and %d others do not fit" % (wrong[0][0], len(wrong) - 1)
+                self.fork, text = True, "%s; other notes that do not fit: %d" % (wrong[0][0], len(wrong) - 1)
                 self.problems.append(problem("forked", text, "", 0, 0, wrong[0][1]))
         self.newest = max([note.lines for note in self.fitting], default=0)
 
@@ -1384,7 +1389,7 @@ class Audit:
         key, given = self.key_of(note.origin), None if note.file else self.given.key
         text = ""
         if note.origin not in self.names:
-            text = "another journal: the note is of %s" % note.origin
+            text = "another journal: the note belongs to %s" % note.origin
         elif key and not note.signed_by(note.origin, key) or given and not note.signed_by(note.origin, given):
             text = "another journal: the note of line %d is signed by another key" % note.lines
         if text:
@@ -1422,7 +1427,7 @@ class Audit:
 
     def check_later_damage(self):
         if self.pubs.get(self.origin, self.names[self.origin]) not in (None, self.key_of(self.origin)):
-            self.damaged("checkpoint.pub is not the key that the journal says", "checkpoint.pub")
+            self.damaged("checkpoint.pub is not the key that the journal names", "checkpoint.pub")
         for line in gone_parts(self.lines) if self.whole else []:
             self.damaged("the personal part of line %d is gone, and no line names it as erased" % line.seq,
                          *line.place, line.seq)
@@ -1465,7 +1470,8 @@ class Audit:
         if self.lines and books.all_applied and not self.damage and self.whole:
             self.result["books"] = books.figures(last)
             if books.unjudged:
-                self.remark("unjudged", 0, "%d bookings are not judged: no timetable" % books.unjudged)
+                self.remark("unjudged", 0,
+                        "not judged, because their timetable is missing: %d bookings" % books.unjudged)
 
     # -- rules.md, Remarks; unsigned; unwitnessed
 
@@ -1479,34 +1485,36 @@ class Audit:
                 now = line.data["witnesses"] or []
                 if asked not in (None, now):
                     self.remark("witness", line.seq,
-                            "from line %d on other witnesses are asked: %s" % (line.seq, now))
+                            "line %d changes the witnesses to %s" % (line.seq, now))
                 asked = now
         for line in lines["repaired"]:
             self.remark("repaired", line.seq, "line %d: the journal was cut here: %s" % (
                 line.seq, line.data.get("reason")))
         for line in lines["forked"]:
-            self.remark("forked", line.seq, "line %d: a copy, from here on %s" % (line.seq,
-                    line.data.get("origin")))
+            self.remark("forked", line.seq, "line %d: the directory is a copy; from here on it is %s" % (
+                line.seq, line.data.get("origin")))
         for name, line in self.ended.items():
             if not any(note.origin == name for note in self.notes):
                 self.remark("forked", line.seq,
-                        "line %d: of %s, its name before, no note is here" % (line.seq, name))
-        for kind, some, what in (("unsigned", lines["unsigned"], "a start took over lines that no note had"),
-                                 ("clock", lines["clock.set"], "a test clock was set")):
+                        "line %d: the notes under the earlier name %s are missing" % (line.seq, name))
+        for kind, some, what in (
+                ("unsigned", lines["unsigned"], "a start took over lines that no note covered"),
+                ("clock", lines["clock.set"], "a test clock was set")):
             if some:
                 self.remark(kind, some[0].seq, "%s: first by line %d, last by line %d, %d times in all" % (
                     what, some[0].seq, some[-1].seq, len(some)))
         if self.fitting and self.newest < len(self.lines) and self.whole:
-            self.remark("unsigned", self.newest + 1, "no note is of the lines from %d on" % (self.newest + 1))
+            self.remark("unsigned", self.newest + 1, "no note covers the lines from %d on" % (
+                self.newest + 1))
         newest = notes_of(self.file("checkpoint") or b"", "checkpoint")
         if newest and any(note.lines > newest[0].lines for note in self.notes
                 if note.file == "checkpoints.log"):
             self.remark("unsigned", newest[0].lines,
-                    "checkpoint is older than the newest note of checkpoints.log")
+                    "the file checkpoint is older than the newest note in checkpoints.log")
 
     def check_signers(self):
         if self.lines and not self.notes and not self.given.notes:
-            self.problems.append(problem("unsigned", "there are %d lines, and no note" % len(self.lines)))
+            self.problems.append(problem("unsigned", "there are %d lines, but no note" % len(self.lines)))
         for name, key in self.given.witnesses:
             seconds = [(note.lines, note.signed_by(name, key, WITNESS)) for note in self.fitting]
             lines, second = max([pair for pair in seconds if pair[1]], default=(0, 0))
@@ -1556,7 +1564,7 @@ def audit_pack(read, given):
 def milliseconds_of(text):
     found = re.fullmatch(r"(\d+)(ms|s|m|h)(?:0s|0m0s)?", text)
     if not found:
-        raise Broken("%s is not like 90s or 5m" % text)
+        raise Broken("%s is not a duration as in 90s or 5m" % text)
     number, unit = found.groups()
     return int(number) * {"ms": 1, "s": 1000, "m": MINUTE, "h": 60 * MINUTE}[unit]
 
@@ -1576,7 +1584,7 @@ def command_line(words):
         given.within = milliseconds_of(given.within)
         given.witnesses = [verifier_key(text, WITNESS) for text in given.witnesses]
     except Broken as error:
-        parser.error("a duration, or the key of a witness, is wrong: %s" % error)
+        parser.error("a duration or a witness's key is wrong: %s" % error)
     try:
         given.key = given.key and pem_key(read_file(given.key), given.key)
         for file in given.against:
@@ -1596,7 +1604,7 @@ def tell(folder, result):
     for item in result["remarks"]:
         print("  remark, %s: %s" % (item["kind"], item["text"]))
     if any("this line changes nothing" in item["text"] for item in result["problems"]):
-        print("  no figures: the lines that change nothing would be missing in them; mend the first, and look again")
+        print("  no figures: some lines could not be applied; correct the first one, and run this again")
     for name, figure in result.get("books", {}).items():
         print("  %-10s %s" % (name, json.dumps(figure, ensure_ascii=False, sort_keys=True)))
     if "books" in result:

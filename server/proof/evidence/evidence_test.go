@@ -83,9 +83,9 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 		t.Errorf("%d lines are as they are in the journal", whole)
 	}
 	readme := string(files["README.txt"])
-	for _, want := range []string{"booking " + p.Booking, "w.example has seen that, at 2026-11-18",
-		"no part of the proof", "python3 -I verify.py", "Left out: 1", "does not prove",
-		"That one } is not hashed"} {
+	for _, want := range []string{"booking " + p.Booking, "w.example has seen that journal at 2026-11-18",
+		"not part of the proof", "python3 -I verify.py", "Left out: 1", "does not prove",
+		"That last } is not in the journal"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("README.txt does not say %q:\n%s", want, readme)
 		}

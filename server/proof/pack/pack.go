@@ -95,20 +95,20 @@ func Write(fsys readonly.FS, inUse bool, o Options, to io.Writer) (Made, error) 
 	if err := errors.Join(noProof, noKeys, noVerdict, noOrigin); err != nil {
 		return Made{}, err
 	}
-	files := []file{{"statement.csv", "What money moved in the period, of which ticket and by what rule, and what " +
+	files := []file{{"statement.csv", "What money moved in the period, for which ticket and by which rule, and what " +
 		"had moved before?", moved.Bytes()}}
 	for i := range lists {
 		files = append(files, file{lists[i].name, lists[i].question, found.texts[i].Bytes()})
 	}
 	files = append(files, notes.files()...)
 	files = append(files,
-		file{"consistency.txt", "Does the later note extend the earlier one, or was a line between changed, put in " +
-			"or taken out? (RFC 6962: the hashes of the proof, in base64, one a line)", []byte(proof)},
+		file{"consistency.txt", "Does the later note extend the earlier one, or was a line changed, added or " +
+			"removed between them? (RFC 6962: the hashes of the proof in base64, one a line)", []byte(proof)},
 		file{"keys.txt", "With which keys are the notes checked: the journal's, and its witnesses'?", []byte(keys)},
-		file{"verify.json", "Is the whole directory as it was written, and does each line follow from the rules?",
+		file{"verify.json", "Is the directory unchanged, and does each of its lines follow from the rules?",
 			append(verdict, '\n')},
-		file{"audit.py", "How is a copy of the directory checked without the program that wrote it, and are the " +
-			"notes and the proof here good? (python3 -I audit.py says how)", docs.Auditor()},
+		file{"audit.py", "How can one check a copy of the directory without the program that wrote it, and the " +
+			"notes and the proof here? (python3 -I audit.py says how)", docs.Auditor()},
 	)
 	made := Made{
 		Until: end.Seq,
@@ -132,7 +132,7 @@ func (b *bounds) files() (list []file) {
 			b.before.Text})
 	}
 	if b.after != nil {
-		list = append(list, file{"note-after.txt", "What has been signed of it since, these lines among it?",
+		list = append(list, file{"note-after.txt", "What has been signed since, including these lines?",
 			b.after.Text})
 	}
 	return list

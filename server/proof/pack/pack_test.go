@@ -171,7 +171,7 @@ func TestAPackOfADay(t *testing.T) {
 		"statement.csv": `(?m)^sale,\d+,2026-11-21T`,
 		"verify.json":   `"verdict": "sound"`,
 		"keys.txt":      `(?s)^waybill/.*\nw\.example\+`,
-		"README.txt":    `(?s)readings\.csv\n      Who has read.*signed by waybill/\w+ and w\.example`,
+		"README.txt":    `(?s)readings\.csv\n      Who read.*signed by waybill/\w+ and w\.example`,
 	} {
 		if !regexp.MustCompile(want).MatchString(files[name]) {
 			t.Errorf("%s has no %s:\n%s", name, want, files[name])
