@@ -97,8 +97,8 @@ func TestAKeeperThatBeginsWronglyStopsTheStart(t *testing.T) {
 	}{
 		{has(lines + 5), fmt.Sprint("another machine has gone on from line ", lines+5), 78},
 		{has(lines), fmt.Sprint("another machine has gone on from line ", lines), 78},
-		{"echo hello; cat >&2", "first line is not SEQ HASH", 78},
-		{"echo 5; cat >&2", "first line is not SEQ HASH", 78},
+		{"echo hello; cat >&2", "first line is not in the form SEQ HASH", 78},
+		{"echo 5; cat >&2", "first line is not in the form SEQ HASH", 78},
 		{"exit 0", "ended before it said", 74},
 		{"/no/such/command", "ended before it said", 74},
 	} {

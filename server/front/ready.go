@@ -74,7 +74,7 @@ func ParseURL(text string) (string, error) {
 
 // errNoURL is the error of a text that is no URL of a server.
 func errNoURL(text string) error {
-	return fmt.Errorf("%q is not a URL as http://127.0.0.1:8080", text)
+	return fmt.Errorf("%q is not a URL as in http://127.0.0.1:8080", text)
 }
 
 // isPort reports whether the port of a URL can be one. "" is that of its scheme.

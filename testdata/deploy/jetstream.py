@@ -117,7 +117,7 @@ def checked(stream, first, until):
         which = [{"seq": n} for n in range(begin, min(begin + AT_A_TIME, until + 1))]
         for said in stream.ask("STREAM.MSG.GET", *which):
             if "message" not in said:
-                raise Refused("a message behind %d is gone" % before.place)
+                raise Refused("the message after %d is missing from the stream" % before.place)
             message = Message(said["message"])
             message.counts = message.follows(before)
             before = message

@@ -42,7 +42,7 @@ class Keeper:
             if stream.socket in ready:
                 place, said = stream.hear()
                 if place and not place == said.get("seq") == self.place + 1:
-                    raise OSError("message %d has come to place %s" % (place, said.get("seq")))
+                    raise OSError("message %d was stored at place %s of the stream" % (place, said.get("seq")))
                 if place:
                     self.kept(self.waiting[0][0])
                     asked, self.place = asked - 1, place
@@ -58,11 +58,11 @@ class Keeper:
             self.before = self.last.split()[1].encode()
             self.say(self.last)
         elif newest < self.place:
-            raise OSError("this server has yet to learn of message %d" % self.place)
+            raise OSError("this server does not know message %d yet" % self.place)
         elif last.writer == self.me:
             self.kept(last.number)
         elif last.place > self.place:
-            what = "a fence" if last.mark else "of another keeper"
+            what = "a fence" if last.mark else "from another keeper"
             raise Refused("another machine has gone on: message %d is %s" % (last.place, what))
         self.place = newest
 
@@ -82,7 +82,7 @@ class Keeper:
                 if int(seq) <= int(self.last.split()[0]):
                     continue  # it is in the stream
                 if hashlib.sha256(self.before + chained).hexdigest().encode() != line[9:73]:
-                    raise Refused("line %s does not follow %s" % (seq.decode(), self.last))
+                    raise Refused("line %s does not follow line %s" % (seq.decode(), self.last))
                 self.before, self.last = line[9:73], "%s %s" % (seq.decode(), line[9:73].decode())
             text += line
         for begin in range(0, len(text), limit):
@@ -118,7 +118,7 @@ def pull(stream, directory):
     if receive.returncode:
         raise Refused("%s receive %s: exit code %d" % (waybill, directory, receive.returncode))
     mark = jetstream.counted(stream, newest, mark=True).mark
-    print("up to message %d, %s" % (newest, "a fence" if mark else "no fence: others may go on"))
+    print("up to message %d, %s" % (newest, "a fence" if mark else "no fence, so other machines may still append"))
 
 def main(arguments):
     asked = re.fullmatch(r"(\S+:\d+)(?: -stream ([\w-]+))?( fence| pull (.+))?", " ".join(arguments))

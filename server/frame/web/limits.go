@@ -98,37 +98,37 @@ var LimitTable = []limitRow{
 	{"`X-Request-Id`", fmt.Sprintf("%d characters", MaxRequestID), "the server makes one"},
 	{"`Idempotency-Key`", fmt.Sprintf("%d characters", MaxIdempotencyKey), "400"},
 	{"problems in a 400", fmt.Sprintf("%d, and %d KiB", maxProblems, maxProblemBytes>>10), "the last " +
-		"entry counts the rest"},
+		"entry says how many more there are"},
 	{"members of an object, nesting", fmt.Sprintf("%d, and %d levels", wire.MaxMembers, wire.MaxDepth),
-		"400: the body is not read any further"},
+		"400, and the rest of the body is not read"},
 	{"passengers of a booking", fmt.Sprint(MaxPassengersBooked), "400"},
 	{"phones of a passenger", fmt.Sprint(MaxPhones), "400"},
 	{"first name, last name", fmt.Sprintf("%d characters", maxName), "400"},
 	{"ids in a body", fmt.Sprint(MaxIDs), "400"},
 	{"`take`", fmt.Sprintf("%d bookings, orders and reports, %d departures, cities and events", MaxBookings, MaxSchedule), "400"},
 	{"requests that wait for events", fmt.Sprintf("%d of a partner", MaxPolls), "answered at once"},
-	{"connections", fmt.Sprintf("half of the files that the server may open, at most %d; "+
-		"a quarter of that for an address (IPv6: a /64)", MaxConnections),
-		fmt.Sprintf("the longest idle connection of that address is closed or, when all are taken, of "+
-			"any address; a request that waits for events is idle. If none is idle, %d more places are "+
-			"kept for probes; other requests get 503",
+	{"connections", fmt.Sprintf("half of the files that the server may open, at most %d. "+
+		"One address (IPv6: a /64) may have a quarter of them", MaxConnections),
+		fmt.Sprintf("the connection that has been idle longest is closed: of that address or, when all "+
+			"are taken, of any. A request that waits for events is idle. If none is idle, requests get 503; "+
+			"%d more connections are kept for probes",
 			SpareConnections)},
 	{"answers that clients do not read", fmt.Sprintf("%d MiB for an address (IPv6: a /64), %d MiB in "+
-		"allof bytes not yet written; bytes that are the same for everybody do not count",
+		"all. Bytes that are the same for everybody do not count",
 		maxBacklogOfAddress>>20, maxBacklog>>20),
-		"the connection whose last byte was taken longest ago is closed, of that address or of all; a " +
-			"single larger answer is written while no other waits"},
+		"the connection that has read nothing for the longest time is closed. One larger answer is " +
+			"written while no other waits"},
 	{"calls of the provider", fmt.Sprintf("%d at a time", MaxAsking),
-		"the others wait their turn; after 25 s they get 500 `PROVIDER_FAILED`"},
+		"further requests wait their turn; after 25 s they get 500 `PROVIDER_FAILED`"},
 	{"sessions of a user", fmt.Sprint(MaxSessions), "the oldest ends"},
 	{"former refresh tokens that end a session", fmt.Sprintf("the last %d", maxRefreshes), "an older " +
-		"token gets 401, and the session continues"},
+		"token gets 401, but the session continues"},
 	{"reports that are not written yet", fmt.Sprintf("%d of a company", MaxQueuedReports), "429 `TOO_MANY_REQUESTS`"},
 	{"reports that are kept", fmt.Sprintf("%d of a company, and %d MB of files", MaxKeptReports,
-		MaxReportBytes/1_000_000), "429 `TOO_MANY_REQUESTS` until the oldest has expired; a report whose file has no room is written then"},
+		MaxReportBytes/1_000_000), "429 `TOO_MANY_REQUESTS` until the oldest has expired. A report whose file has no room yet is written then"},
 	{"password checks", fmt.Sprintf("%d failures of an e-mail, %d of an address in 15 minutes", EmailFailures,
 		AddressFailures), "429 `TOO_MANY_REQUESTS`"},
-	{"requests a second", fmt.Sprintf("what the operator sets for a partner or an address; an answer costs one more for each whole %d bytes of its body", BytesAsRequest), "429 `TOO_MANY_REQUESTS`"},
+	{"requests a second", fmt.Sprintf("what the operator sets for a partner or an address. An answer counts as one request more for each whole %d bytes of its body", BytesAsRequest), "429 `TOO_MANY_REQUESTS`"},
 	{"worlds of a test bench, rules of one, `for`", fmt.Sprintf("%d, %d, %v", MaxWorlds, MaxRules, MaxFault), "409, 400, 400"},
 	{"request bodies on a test bench", fmt.Sprintf("%d KiB", MaxBodyKept>>10), "only the beginning is kept"},
 	{"the disk", "the lines of a change must fit", "503 `UNAVAILABLE`, and nothing is changed"},

@@ -96,7 +96,7 @@ func (x *exchange) againstInterface() (list []fault) {
 		if x.mayBeAnothers() {
 			return list
 		}
-		return append(list, fault{place: "the body", what: "is no JSON"})
+		return append(list, fault{place: "the body", what: "is not JSON"})
 	}
 	c := &schema.Checker{Doc: theInterface}
 	schemas := theInterface.Object(theInterface, "components", "schemas")
@@ -158,7 +158,7 @@ func (x *exchange) takenAgainst(doc schema.Document, query, body any) []fault {
 	}
 	list := faults(c)
 	for i := range list {
-		list[i].what += ", and was taken"
+		list[i].what += ", but was accepted"
 	}
 	return list
 }
@@ -206,7 +206,7 @@ func (x *exchange) bodyAgainstOurs(answer map[string]any) []fault {
 	isJSON := content["application/json"] != nil
 	switch {
 	case isJSON && !x.answer.isJSON:
-		return []fault{{place: "the body", what: "is no JSON"}}
+		return []fault{{place: "the body", what: "is not JSON"}}
 	case !isJSON:
 		return nil // a page or a table
 	}

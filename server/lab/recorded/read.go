@@ -66,7 +66,7 @@ func newExchange(name, method, target string, request message) (*exchange, error
 // setAnswer notes what an exchange was answered with.
 func (x *exchange) setAnswer(status int, answer message) error {
 	if status < 200 || status > 599 {
-		return errors.New("the answer's status is none: want one from 200 to 599")
+		return errors.New("the answer has no status, want one from 200 to 599")
 	}
 	x.status = status
 	x.answer = answer

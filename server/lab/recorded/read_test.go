@@ -40,7 +40,7 @@ func TestHARsThatCannotBeRead(t *testing.T) {
 		entry(`{` + asked + `}`):      "entry 1: response is missing, want an object",
 		entry(`{"request":"marker"}`): "entry 1: request is of another type, want an object",
 		entry(`{` + asked + `,"response":{"status":"marker"}}`):                                                        "entry 1: response.status is of another type, want an integer",
-		entry(`{` + asked + `,"response":{"status":99}}`):                                                              "entry 1: the answer's status is none: want one from 200 to 599",
+		entry(`{` + asked + `,"response":{"status":99}}`):                                                              "entry 1: the answer has no status, want one from 200 to 599",
 		entry(`{"request":{"method":"GET","url":"http://%zz"},"response":{"status":200}}`):                             "entry 1: the URL cannot be read",
 		entry(`{` + asked + `,"response":{"status":200,"content":{"text":"marker","encoding":"base64"}}}`):             "entry 1: response.content.text is not base64, as its encoding says",
 		entry(`{"request":{"method":"GET","url":"/logo.png"},"response":{"status":200}}`):                              "has no call of the service: want requests for /v2/… or /rest/…",

@@ -39,7 +39,7 @@ func (r *Recording) bookingsCurrency(x *exchange) sight {
 	if !x.isDecided() || currency.MatchString(firstText(x.sent("currency"))) {
 		return unseen
 	}
-	return sameIf(!x.ok(), "a currency of another form, or none, was taken")
+	return sameIf(!x.ok(), "a currency of another form, or none, was accepted")
 }
 
 func (r *Recording) bookingsPassengers(x *exchange) sight {
@@ -48,14 +48,14 @@ func (r *Recording) bookingsPassengers(x *exchange) sight {
 	}
 	list := x.sent("passengers")
 	if len(list) == 0 {
-		return sameIf(!x.ok(), "a booking without passengers was taken")
+		return sameIf(!x.ok(), "a booking without passengers was accepted")
 	}
 	seen := unseen
 	for i, p := range list {
 		place := "passengers[" + strconv.Itoa(i) + "]"
 		for _, name := range []string{"firstName", "lastName"} {
 			if strings.TrimSpace(textOf(p, name)) == "" {
-				seen = either(seen, sameIf(!x.ok(), "a passenger without names was taken"))
+				seen = either(seen, sameIf(!x.ok(), "a passenger without names was accepted"))
 			}
 		}
 		for _, name := range []string{"email", "phones"} {
@@ -96,7 +96,7 @@ func (r *Recording) seatsSegments(x *exchange) sight {
 	for _, v := range of(x.tickets(), "slices", "seat", "label") {
 		label, _ := v.(string)
 		if !seatLabel.MatchString(label) {
-			return other("the label of a seat is no number from 1")
+			return other("the label of a seat is not a number from 1 on")
 		}
 		seen = same
 	}
@@ -239,7 +239,7 @@ func statusByTime(b any, now time.Time) sight {
 	}
 	// The answer's clock is in whole seconds, and was read before or after the status was.
 	early, late := want(now.Add(-time.Second)), want(now.Add(time.Second))
-	return sameIf(status == early || status == late, "the booking's status is another one at that time")
+	return sameIf(status == early || status == late, "the booking has another status at that time")
 }
 
 // refundsRule looks at tickets that a cancellation has refunded, where the recording has shown their rules:

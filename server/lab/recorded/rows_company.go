@@ -118,7 +118,7 @@ func (r *Recording) passwordsFailures(x *exchange) sight {
 	if x.status == http.StatusTooManyRequests && failures > 0 {
 		hasWait := x.answer.header.Get("Retry-After") != ""
 		return sameIf(failures == most && hasWait,
-			"429 comes after another number of failures, or without Retry-After")
+			"429 comes after another number of failures, or has no Retry-After header")
 	}
 	isLate := failures >= most && x.status == http.StatusUnauthorized
 	return sameUnless(isLate, "more than 10 failures are not 429")
@@ -211,7 +211,7 @@ func (r *Recording) legacyCalls(x *exchange) sight {
 	since := deprecated.FindStringSubmatch(x.answer.header.Get("Deprecation"))
 	sunset, err := http.ParseTime(x.answer.header.Get("Sunset"))
 	if since == nil || err != nil {
-		return other("Deprecation is no @SECONDS, or Sunset no date")
+		return other("Deprecation is not @SECONDS, or Sunset is not a date")
 	}
 	seconds, _ := strconv.ParseInt(since[1], 10, 64)
 	const window = 90 * 24 * time.Hour
@@ -260,7 +260,7 @@ func (r *Recording) legacyPatch(x *exchange) sight {
 		return unseen
 	}
 	if x.ok() {
-		return sameIf(len(x.values("data")) > 0, "the answer is no list of tickets")
+		return sameIf(len(x.values("data")) > 0, "the answer is not a list of tickets")
 	}
 	status := firstText(x.sent("status"))
 	isCarriers := slices.Contains([]string{"Confirmed", "NotConfirmed", "Prepaid"}, status)

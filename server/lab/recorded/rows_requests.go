@@ -73,7 +73,7 @@ func (r *Recording) bodiesStrict(x *exchange) sight {
 		return sameIf(x.hasError("VALIDATION_ERROR"), "the 400 has another errorCode")
 	}
 	if x.ok() {
-		return other("a body that is refused here was taken")
+		return other("a body that is refused here was accepted")
 	}
 	return unseen
 }
@@ -92,7 +92,7 @@ func (r *Recording) bodiesType(x *exchange) sight {
 	case http.StatusRequestEntityTooLarge:
 		const most = 256 << 10
 		return sameIf(len(x.request.body) > most && x.hasError("BODY_TOO_LARGE"),
-			"the 413 is of another size or errorCode")
+			"the 413 comes at another size, or has another errorCode")
 	}
 	if x.ok() && x.request.header.Get("Content-Type") == "" {
 		return same
@@ -105,7 +105,7 @@ func (r *Recording) headersRepeated(x *exchange) sight {
 		return unseen
 	}
 	if x.ok() {
-		return other("a key that is given twice was taken")
+		return other("a key that is given twice was accepted")
 	}
 	return sameIf(x.status == http.StatusUnauthorized, "a key that is given twice is not 401")
 }
@@ -121,7 +121,7 @@ func (r *Recording) queryParameters(x *exchange) sight {
 		isIgnored := known[name] == nil || values[0] == "" || name == "skip" && values[0] == "null"
 		switch {
 		case known[name] != nil && len(values) > 1:
-			seen = either(seen, sameIf(!x.ok(), "a parameter that is given twice was taken"))
+			seen = either(seen, sameIf(!x.ok(), "a parameter that is given twice was accepted"))
 		case isIgnored && (x.ok() || x.blames(name)):
 			seen = either(seen, sameIf(x.ok(), "a parameter that is unknown or empty was refused"))
 		}
@@ -163,7 +163,7 @@ func (r *Recording) errorsCodes(x *exchange) sight {
 	switch x.status {
 	case http.StatusMethodNotAllowed:
 		return sameIf(x.hasError("METHOD_NOT_ALLOWED") && x.answer.header.Get("Allow") != "",
-			"a 405 has another errorCode, or no Allow")
+			"a 405 has another errorCode, or no Allow header")
 	case http.StatusInternalServerError:
 		return sameIf(x.hasError("INTERNAL") || x.hasError("PROVIDER_FAILED"), "a 500 has another errorCode")
 	case http.StatusServiceUnavailable:
@@ -191,7 +191,7 @@ func (r *Recording) errorsFixed(x *exchange) sight {
 			return other("the message is not " + fixed)
 		}
 		if fixed == "" && errorCode.MatchString(message) {
-			return other("the message is a code, and no plain words")
+			return other("the message is a code instead of plain words")
 		}
 	}
 	return same
@@ -420,9 +420,9 @@ func (r *Recording) originRefused(x *exchange) sight {
 		return unseen
 	}
 	if x.ok() {
-		return other("a request of another site's page was taken")
+		return other("a request from another site's page was accepted")
 	}
-	return sameIf(x.status == http.StatusForbidden, "a request of another site's page is not 403")
+	return sameIf(x.status == http.StatusForbidden, "a request from another site's page does not give 403")
 }
 
 // length returns how many characters a text has.

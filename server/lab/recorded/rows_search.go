@@ -48,7 +48,7 @@ func (r *Recording) citiesPaging(x *exchange) sight {
 		}
 		most, err := strconv.Atoi(x.query.Get(name))
 		if err != nil || most < 1 || most > 100 {
-			seen = either(seen, sameIf(!x.ok(), name+" beyond its bounds was taken"))
+			seen = either(seen, sameIf(!x.ok(), name+" beyond its bounds was accepted"))
 		} else if x.ok() {
 			shown := len(x.values("data", "cities"))
 			seen = either(seen, sameIf(shown <= most, "there are more cities than "+name+" says"))
@@ -58,7 +58,7 @@ func (r *Recording) citiesPaging(x *exchange) sight {
 	}
 	name := x.query.Get("name")
 	if name != "" && length(name) < 2 {
-		seen = either(seen, sameIf(!x.ok(), "a name of one character was taken"))
+		seen = either(seen, sameIf(!x.ok(), "a name of one character was accepted"))
 	}
 	country := x.query.Get("country")
 	if country == "" || !x.ok() {
@@ -116,12 +116,12 @@ func (r *Recording) searchDays(x *exchange) sight {
 	from, to, day := x.search()
 	isEmpty := x.ok() && len(x.list()) == 0
 	if from != "" && from == to && (x.ok() || x.status == http.StatusBadRequest) {
-		return sameIf(isEmpty, "a search from a city to itself is no empty list")
+		return sameIf(isEmpty, "a search from a city to itself does not give an empty list")
 	}
 	first, err := time.Parse(time.DateOnly, day)
 	const window = 16 * 24 * time.Hour // the longest one, and a day for time zones
 	if err == nil && !x.at().IsZero() && first.Add(window).Before(x.at()) {
-		return sameIf(isEmpty, "a search of the past is no empty list")
+		return sameIf(isEmpty, "a search of the past does not give an empty list")
 	}
 	if x.pattern == getOffers && x.status == http.StatusNotFound {
 		return same
@@ -141,12 +141,12 @@ func (r *Recording) searchOrder(x *exchange) sight {
 		switch {
 		case before.departs.IsZero() || after.departs.IsZero():
 		case after.departs.Before(before.departs):
-			return other("a journey stands after one that departs later")
+			return other("a journey stands behind one that departs later")
 		case !after.departs.Equal(before.departs):
 		case after.arrives.Before(before.arrives):
-			return other("of two that depart together one stands after the other that arrives later")
+			return other("of two journeys that depart together, the one that arrives later stands first")
 		case after.arrives.Equal(before.arrives) && after.route < before.route:
-			return other("of two with equal times one stands after the other whose route name is greater")
+			return other("of two journeys with equal times, the one with the greater route name stands first")
 		default:
 			seen = same
 		}
@@ -159,7 +159,7 @@ func (r *Recording) departuresDeparted(x *exchange) sight {
 	if x.is(postBooking) && x.hasReason("DEPARTED") {
 		left, _ := numberOf(x.answer.value, "errors", "details", "seatsLeft")
 		isFull := x.status == http.StatusConflict && left == 0
-		return sameIf(isFull, "an offer that has departed is no 409 with seatsLeft 0")
+		return sameIf(isFull, "an offer that has departed does not give 409 with seatsLeft 0")
 	}
 	if !x.is(getSchedule, getOffers) || !x.ok() || x.at().IsZero() {
 		return unseen
@@ -242,7 +242,7 @@ func (r *Recording) offersParameters(x *exchange) sight {
 		has("departureDate")
 	switch {
 	case !whole:
-		return sameIf(!x.ok(), "an offer without both cities and a day was found")
+		return sameIf(!x.ok(), "an offer was found without both cities and a day")
 	case !has("passengers") && (x.ok() || x.blames("passengers")):
 		return sameIf(x.ok(), "passengers is required")
 	}
@@ -254,7 +254,8 @@ func (r *Recording) offersChanged(x *exchange) sight {
 		return unseen
 	}
 	left, isGiven := numberOf(x.answer.value, "errors", "details", "seatsLeft")
-	return sameIf(x.status == http.StatusConflict && isGiven && left == 0, "it is no 409 with seatsLeft 0")
+	return sameIf(x.status == http.StatusConflict && isGiven && left == 0,
+		"it does not give 409 with seatsLeft 0")
 }
 
 // tokensBound looks at bookings of offers that the recording shows being found: by another partner, or in the
@@ -278,7 +279,7 @@ func (r *Recording) tokensBound(x *exchange) sight {
 			if isOwn {
 				return unseen
 			}
-			return sameIf(isBad, "an offer that another partner found was booked")
+			return sameIf(isBad, "an offer of another partner was booked")
 		}
 	}
 	return unseen

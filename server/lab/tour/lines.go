@@ -43,11 +43,11 @@ func (w *world) showLine(before journal.Head, l *journal.Line) error {
 	start, _, _ := bytes.Cut(l.Chained, []byte(","))
 	fmt.Fprintf(w.out, "  its hash is SHA-256 of the 64 characters %s…%s, the hash of line %d,\n", prev[:4],
 		prev[60:], before.Seq)
-	fmt.Fprintf(w.out, "  and of its %d bytes from %s to %s: made anew, %x…, as it says\n", len(l.Chained), start,
-		ending(l.Chained), sum[:4])
+	fmt.Fprintf(w.out, "  and of its %d bytes from %s to %s: computed again, it is %x…, as the line says\n",
+		len(l.Chained), start, ending(l.Chained), sum[:4])
 	if l.Personal != nil && !journal.Erased(l.Personal) {
 		personal := sha256.Sum256(l.Personal)
-		fmt.Fprintf(w.out, "  of \"personal\", which stands behind them, they have the SHA-256: %x…\n",
+		fmt.Fprintf(w.out, "  these bytes have the SHA-256 of \"personal\", which follows them: %x…\n",
 			personal[:4])
 	}
 	return nil

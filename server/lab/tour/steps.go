@@ -31,7 +31,7 @@ var steps = []step{
 	{
 		// The clock stands still at 10:00 in Kyiv; the bus leaves in five days.
 		"Nobody calls", "1",
-		"Without a key nothing is told, and nothing is written.",
+		"Without a key one is told nothing, and no line is written.",
 		func(w *world) error {
 			return w.expect(request{line: search}, 401)
 		},
@@ -39,13 +39,13 @@ var steps = []step{
 	{
 		// Two requests of one search have two ids: each expires at its own time.
 		"A search", "1, 3",
-		"With one there are offers. The id of an offer is the offer itself, signed: nothing is remembered.",
+		"With a key one gets offers. The id of an offer is the signed offer itself: the server remembers nothing.",
 		(*world).find,
 	},
 	{
 		// The name that is none leaves another one missing, which is told as well.
 		"A sale with two mistakes", "2",
-		"A member twice, a name that is none: both are told, each with its place, and nothing is sold.",
+		"One member is given twice, and one name is not a name. The answer names both places, and nothing is sold.",
 		func(w *world) error {
 			return w.expect(request{
 				key:  w.anna,
@@ -63,7 +63,7 @@ var steps = []step{
 	},
 	{
 		"The sale once more", "8",
-		"The connection broke, say, and the request comes again under its key: the same answer, and no line.",
+		"Say that the connection broke. The request comes again under its key: the same answer, and no new line.",
 		(*world).sellAgain,
 	},
 	{
@@ -77,7 +77,7 @@ var steps = []step{
 	{
 		// She has not paid yet: her window ends now, to the millisecond.
 		"Twenty minutes pass", "9",
-		"Nothing happens, and the seat is free. The line that tells of it decides nothing.",
+		"Nobody does anything, and yet the seat is free. The line about it only records that.",
 		func(w *world) error {
 			return w.expect(request{line: "POST /test/clock", body: `{"advance":"20m"}`}, 200)
 		},
@@ -97,7 +97,7 @@ var steps = []step{
 	{
 		// 770 hryvnias, and the bus leaves on 2026-11-25 at 03:30 UTC.
 		"She cancels, 39 hours before", "10",
-		"More than 24 hours before the departure, less than 72: the carrier's rules give 90 per cent back.",
+		"The departure is less than 72 hours away, but more than 24: the carrier's rules give 90 per cent back.",
 		func(w *world) error {
 			clock := request{line: "POST /test/clock", body: `{"now":"2026-11-23T12:00:00Z"}`}
 			if err := w.expect(clock, 200); err != nil {
@@ -114,19 +114,19 @@ var steps = []step{
 	{
 		// The snapshot is the one that the stop has written.
 		"Every byte is checked", "12",
-		"The lines, the snapshot against a replay, and then the books, without asking the code that sold.",
+		"First the lines, then the snapshot against a replay, then the books, without the code that made the sale.",
 		(*world).verify,
 	},
 	{
 		// Of all that was shown so far only the name, the address and the number go.
 		"Lesia is forgotten", "13",
-		"A line says so, and then what stood behind the line of the sale is gone. Its hash is what it was.",
+		"A line records it. Then the personal part of the sale's line is gone, but the line's hash has not changed.",
 		(*world).forget,
 	},
 	{
 		"The proof", "14",
-		"The server has stopped, and has signed how many lines there are, and one hash of them all. That\n" +
-			"the sale is among them is shown with a few hashes, without showing any other line.",
+		"The server has stopped. It has signed the number of lines and one hash of them all. A few hashes\n" +
+			"show that the sale is among them, without showing any other line.",
 		(*world).prove,
 	},
 }
@@ -164,7 +164,7 @@ func (w *world) expect(r request, want int) error {
 func (w *world) get(r request, want int) ([]byte, error) {
 	status, answer, err := w.send(r)
 	if err == nil && status != want {
-		err = fmt.Errorf("%s: %d, and not %d", r.line, status, want)
+		err = fmt.Errorf("%s: got %d, want %d", r.line, status, want)
 	}
 	return answer, err
 }
@@ -180,7 +180,7 @@ func (w *world) find() error {
 	}
 	err = json.Unmarshal(answer, &found)
 	if err == nil && len(found.Data.Offers) == 0 {
-		err = fmt.Errorf("%s: there is no offer", search)
+		err = fmt.Errorf("%s: the answer has no offer", search)
 	}
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (w *world) forget() error {
 	// The same line, read again: all that the chain covers is as it was.
 	fmt.Fprintf(
 		w.out,
-		"    %s\n\n  line %d, the sale, had behind what its hash covers\n    %s\n  and has now\n"+
+		"    %s\n\n  the sale, line %d, had this behind the part that its hash covers:\n    %s\n  and now has\n"+
 			"    %s\n",
 		strings.TrimSpace(said.String()),
 		w.sold,
@@ -307,7 +307,7 @@ func (w *world) forget() error {
 	if before.Hash != after.Hash {
 		return fmt.Errorf("the hash of line %d has changed", w.sold)
 	}
-	fmt.Fprintf(w.out, "  its hash, %x…, and all later ones are what they were\n", after.Hash[:4])
+	fmt.Fprintf(w.out, "  its hash, %x…, and all later hashes have not changed\n", after.Hash[:4])
 	return nil
 }
 
@@ -359,7 +359,7 @@ func (w *world) prove() error {
 	}
 	fmt.Fprintf(
 		w.out,
-		"  and what comes out is the root that was signed, %x…: %d hashes for %d lines, 20 for a "+
+		"  and the result is the root that was signed, %x…: %d hashes for %d lines, 20 for a "+
 			"million\n",
 		signed.Root[:4],
 		len(proof),

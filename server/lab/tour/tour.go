@@ -100,7 +100,7 @@ func (t *Tour) wait() error {
 		if more {
 			return nil
 		}
-		fmt.Fprintln(t.Out, "\nThe input has ended, and so has the tour. With -pace it goes on by itself.")
+		fmt.Fprintln(t.Out, "\nThe input has ended, and so has the tour. With -pace the tour continues by itself.")
 	case <-t.Stop:
 		fmt.Fprintln(t.Out)
 	}

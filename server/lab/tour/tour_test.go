@@ -49,7 +49,7 @@ func TestATourPlaysEveryStep(t *testing.T) {
 		"* ticket      Processing, Unpaid → Uncompleted, Unpaid",
 		"* given back  0.00 UAH → 693.00 UAH", "Idempotent-Replayed: true", "byte for byte", "sound: ",
 		"* passenger   Lesia Ukrainka → nobody", "* ticket      Uncompleted, Unpaid → Confirmed, Paid",
-		"made anew", "the root that was signed",
+		"computed again", "the root that was signed",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("nothing shows %q", want)

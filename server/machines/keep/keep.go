@@ -34,7 +34,7 @@ import (
 
 var (
 	// ErrForm is the error of a keeper that does not begin as one.
-	ErrForm = errors.New("the keeper's first line is not SEQ HASH")
+	ErrForm = errors.New("the keeper's first line is not in the form SEQ HASH")
 	// ErrEnded is the error of a keeper that has ended before it was told to.
 	ErrEnded = errors.New("the keeper has ended")
 )

@@ -68,7 +68,7 @@ func TestTheJournalIsShownAsItGrows(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	o.see("/journal", "timetable.imported", "in force", "partner.key_added", "What came since")
+	o.see("/journal", "timetable.imported", "in force", "partner.key_added", "Lines written since")
 	for i := range 30 {
 		o.post("/act/partner-add", fmt.Sprintf("name=p%d", i))
 	}

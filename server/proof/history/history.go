@@ -107,7 +107,7 @@ func Story(fsys readonly.FS, inUse bool, booking string) (list []LogLine, err er
 }
 
 // errTold ends the reading of a journal once all that was asked for is told.
-var errTold = errors.New("all is told")
+var errTold = errors.New("all lines have been told")
 
 // Words says what each of the lines first to until did, in the words of [Log], by their numbers: each as it
 // was then. The journal is read from its first line to the last of them; what cannot be read is an error,

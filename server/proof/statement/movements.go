@@ -106,7 +106,7 @@ func (m *Movements) sold(e *booking.Created) error {
 	for i, l := range e.Legs {
 		run := m.runs[l.Run]
 		if run == nil {
-			return fmt.Errorf("booking %s is for the run %s, which no line describes", e.ID, l.Run)
+			return fmt.Errorf("booking %s is for the run %s, but no line describes that run", e.ID, l.Run)
 		}
 		s.legs[i] = leg{run.Form, l.Amount}
 	}
@@ -121,7 +121,7 @@ func (m *Movements) moved(e *booking.RunMoved) error {
 	for _, x := range e.Runs {
 		was := m.runs[x.Was]
 		if was == nil {
-			return fmt.Errorf("the run %s is moved, which no line describes", x.Was)
+			return fmt.Errorf("the run %s is moved, but no line describes that run", x.Was)
 		}
 		r := booking.NewRun(was.Form, was.Day, x.Start, x.Offsets)
 		m.runs[r.ID] = r

@@ -229,7 +229,7 @@ func (t teller) runCanceled(e *booking.RunCanceled) string {
 		said.WriteString("; " + t.standing(x.ID))
 		if x.Refunded {
 			_, ticket := t.Bookings.AnyTicket(x.ID)
-			fmt.Fprintf(&said, ", refunded %s %s, all of it", words.Hundredths(x.Refund), ticket.Currency)
+			fmt.Fprintf(&said, ", refunded %s %s (all)", words.Hundredths(x.Refund), ticket.Currency)
 		}
 	}
 	return said.String()

@@ -240,7 +240,7 @@ func (b *brief) operation() string {
 	case "keys.rotated":
 		return "key rotate: offers are signed with a new key"
 	case "format.raised":
-		return fmt.Sprintf("lines from here on can have what format %d adds", x.To)
+		return fmt.Sprintf("from here on, lines may have what format %d adds", x.To)
 	case "world.forked":
 		return "a world of a test bench begins as a copy of another"
 	case "clock.set":
@@ -248,7 +248,7 @@ func (b *brief) operation() string {
 	case "outbox.sent":
 		return fmt.Sprintf("messages to passengers %s: %d", ledger.SentAs(x.As).InWords(), len(x.Messages))
 	case "outbox.parked":
-		return "a message to a passenger waits for an operator"
+		return "a message to a passenger is parked until an operator acts"
 	case "outbox.retried":
 		return words.Counted(len(x.Messages), "message") + " to passengers: tried again"
 	case "personal.erased":
@@ -258,7 +258,7 @@ func (b *brief) operation() string {
 	case "opened":
 		return "the directory is opened, after: " + x.After
 	case "forked":
-		return "the directory is a copy, and goes on under its own name"
+		return "the directory is a copy, and continues under its own name"
 	case "repaired":
 		return "the journal was damaged and is repaired"
 	}

@@ -90,7 +90,7 @@ func (t teller) operation(event ledger.Event) string {
 			words.Counted(e.Cities, "city"), words.Counted(e.Routes, "route"), words.Counted(e.Trips, "trip"),
 			words.Counted(e.Skipped, "row"), e.Hash)
 	case *ledger.FormatRaised:
-		return fmt.Sprintf("lines from here on can have what format %d adds", e.To)
+		return fmt.Sprintf("from here on, lines may have what format %d adds", e.To)
 	case *ledger.KeysRotated:
 		return "key rotate: offers are signed with a new key"
 	case *ledger.WorldForked:

@@ -95,7 +95,7 @@ func ParseAll(list []string) (peers []Peer, err error) {
 		}
 		for _, other := range peers {
 			if other.Key.Name == peer.Key.Name {
-				return nil, fmt.Errorf("number %d: there is another of that name", i+1)
+				return nil, fmt.Errorf("number %d: another witness has that name", i+1)
 			}
 		}
 		peers = append(peers, peer)
@@ -428,7 +428,7 @@ func read(w *state, signed []byte, status int, answer []byte) (line string, at t
 		at, err := n.Verify(w.Key)
 		if err == nil && (at.Unix() <= 0 || at.After(time.Now().Add(maxAhead))) {
 			return "", at, &refusal{
-				fmt.Sprintf("its signature says that it was made at %s", at.Format(time.RFC3339)),
+				fmt.Sprintf("its signature has an impossible time, %s", at.Format(time.RFC3339)),
 			}
 		}
 		if err == nil {

@@ -93,7 +93,7 @@ func Check(public ed25519.PublicKey, text string) (c Code, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(coded)
 	switch {
 	case err != nil || strings.ContainsAny(coded, "\r\n"):
-		return c, fmt.Errorf("after %s it has characters that are not part of a code", Prefix)
+		return c, fmt.Errorf("it has further characters after %s", Prefix)
 	case len(b) != codeBytes+ed25519.SignatureSize:
 		return c, fmt.Errorf(
 			"it has %d bytes, but a code has %d: part of it is missing, or it is something else",

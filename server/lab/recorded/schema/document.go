@@ -25,7 +25,7 @@ type Document map[string]any
 // Waybill is /openapi.json as a client reads it.
 var Waybill = MustRead(reference.OpenAPI)
 
-// MustRead decodes a document that is part of the program. It panics where that is no JSON object.
+// MustRead decodes a document that is part of the program. It panics where that is not JSON object.
 func MustRead(text []byte) (doc Document) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		panic(err)

@@ -23,7 +23,7 @@ func (p Problem) String() string {
 	case "words":
 		return fmt.Sprint(p.Place, " ", p.Want)
 	case "no schema":
-		return fmt.Sprintf("%s has a schema that is no object, at %s", p.Place, p.Want)
+		return fmt.Sprintf("%s has a schema that is not an object, at %s", p.Place, p.Want)
 	case "unknown keyword":
 		return fmt.Sprintf("%s has a schema with the unknown keyword %s, at %s", p.Place, p.Name, p.Want)
 	case "oneOf", "anyOf":
@@ -48,21 +48,21 @@ func (p Problem) WithoutValue() string {
 	case "const":
 		return fmt.Sprintf("is %s, but not %v", KindOf(p.Got), p.Want)
 	case "enum":
-		return fmt.Sprintf("is none of %s", list(p.Want))
+		return fmt.Sprintf("is not one of %s", list(p.Want))
 	case "required":
 		return "has no member " + p.Name
 	case "unnamed":
-		return "has a member besides, " + Word(p.Name)
+		return "has an additional member, " + Word(p.Name)
 	case "additionalProperties":
 		return "has a member that is not declared, " + Word(p.Name)
 	case "pattern":
-		return fmt.Sprintf("is a string of another form than %v", p.Want)
+		return fmt.Sprintf("is a string that does not match %v", p.Want)
 	case "format":
-		return fmt.Sprintf("is no %v", p.Want)
+		return fmt.Sprintf("is not in the form %v", p.Want)
 	case "oneOf", "anyOf":
 		return p.branches()
 	}
-	return fmt.Sprintf("is against %s %v", p.Keyword, p.Want)
+	return fmt.Sprintf("violates %s %v", p.Keyword, p.Want)
 }
 
 // branches says why no branch holds, by the branch that came nearest: another one only says that the value is
@@ -83,7 +83,7 @@ func (p Problem) branches() string {
 		}
 	}
 	if len(types) == 0 {
-		return "is of several forms at once"
+		return "fits several forms at once"
 	}
 	return fmt.Sprintf("is %s, not %s", KindOf(p.Got), strings.Join(types, " or "))
 }
