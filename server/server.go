@@ -383,8 +383,14 @@ func (s *Server) Failed() <-chan struct{} {
 	return s.Store.Failed()
 }
 
-// Drain has those who wait for events answered.
-func (s *Server) Drain() { s.drain() }
+// Drain begins a stop: those who wait for events are answered, and the keeper has 30 s for what it lacks.
+func (s *Server) Drain() {
+	s.drain()
+	s.Store.Leave()
+}
+
+// Err is why the journal can no longer be written (see Failed).
+func (s *Server) Err() error { return s.Store.Err() }
 
 // Close ends the background work and closes the store, after the last request.
 func (s *Server) Close() error {

@@ -59,6 +59,32 @@ func TestAKeeperOfHashes(t *testing.T) {
 	}
 }
 
+// Where the command of a keeper of hashes ends, the server ends at once, though no line comes.
+func TestAKeeperOfHashesEndsWithItsCommand(t *testing.T) {
+	t.Parallel()
+	if !rig.Has(t, "python3") {
+		return
+	}
+	bin, dir := build(t)
+	file := filepath.Join(filepath.Dir(dir), "hashes")
+	script, err := filepath.Abs("../../testdata/deploy/keep-hash.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := file + ".pid"
+	command := fmt.Sprintf("echo $$ > %s; %s", pid, fmt.Sprintf(hashes, file))
+	p := startProcess(t, bin, dir, "-keep", fmt.Sprintf(`exec python3 -I '%s' '%s'`, script, command))
+	number, err := strconv.Atoi(strings.TrimSpace(content(t, pid)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.Kill(number, syscall.SIGKILL)
+	p.cmd.Wait()
+	if code := p.cmd.ProcessState.ExitCode(); code != exitIO {
+		t.Errorf("the server ends with %d", code)
+	}
+}
+
 // A line whose hash does not follow is not passed on.
 func TestAKeeperOfHashesChecksTheChain(t *testing.T) {
 	t.Parallel()

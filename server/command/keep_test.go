@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,6 +99,7 @@ func TestAKeeperThatBeginsWronglyStopsTheStart(t *testing.T) {
 		{has(lines + 5), fmt.Sprint("another machine has gone on from line ", lines+5), 78},
 		{has(lines), fmt.Sprint("another machine has gone on from line ", lines), 78},
 		{"echo hello; cat >&2", "first line is not in the form SEQ HASH", 78},
+		{"echo 5 abcd; cat >&2", "first line is not in the form SEQ HASH", 78},
 		{"echo 5; cat >&2", "first line is not in the form SEQ HASH", 78},
 		{"exit 0", "ended before it said", 74},
 		{"/no/such/command", "ended before it said", 74},
@@ -139,8 +141,10 @@ func TestASilentKeeper(t *testing.T) {
 	}
 	touch(hold)
 	waits := make(chan int, 1)
+	keyed := *p
+	keyed.once = "held up"
 	go func() {
-		status, _ := p.call("POST", "/v2/bookings", order)
+		status, _ := keyed.call("POST", "/v2/bookings", order)
 		waits <- status
 	}()
 	for status := 0; status != 503; time.Sleep(100 * time.Millisecond) {
@@ -149,6 +153,10 @@ func TestASilentKeeper(t *testing.T) {
 	status, body, header := p.callFor("POST", "/v2/bookings", order)
 	if status != 503 || header.Get("Retry-After") == "" || !strings.Contains(body, "does not answer") {
 		t.Errorf("a change beside a silent keeper: %d %v %s", status, header, body)
+	}
+	if status, body := keyed.call("POST", "/v2/bookings", order); status != 503 ||
+		!strings.Contains(body, "may have taken effect") {
+		t.Errorf("a repetition beside a silent keeper: %d %s", status, body)
 	}
 	waiting := regexp.MustCompile(`\nwaybill_keep_lines_waiting [1-9]`)
 	for _, path := range []string{"/livez", "/metrics"} {
@@ -202,6 +210,8 @@ func (p *process) restsOnKeptLines(t *testing.T, kept, other string) {
 	key := p.key
 	defer func() { p.key = key }()
 	var asked sync.WaitGroup
+	var mu sync.Mutex
+	var late []time.Duration // how long each 503 has waited
 	for _, c := range []struct {
 		path, key string
 		status    int
@@ -219,12 +229,28 @@ func (p *process) restsOnKeptLines(t *testing.T, kept, other string) {
 		asker := *p
 		asker.key = c.key
 		asked.Go(func() {
-			if status, body := asker.call("GET", c.path, ""); status != c.status {
+			began := time.Now()
+			status, body := asker.call("GET", c.path, "")
+			if status != c.status {
 				t.Errorf("%s beside a silent keeper: %d, want %d: %s", c.path, status, c.status, body)
+			}
+			if status == 503 {
+				mu.Lock()
+				late = append(late, time.Since(began))
+				mu.Unlock()
 			}
 		})
 	}
+	began := time.Now()
+	search = strings.NewReplacer("offers", "offers/schedule", "departureDate", "date").Replace(search)
+	if status, body := p.call("GET", search+"kyiv&arrivalCitySlug=warsaw", ""); status != 503 {
+		t.Errorf("a search beside a silent keeper: %d %s", status, body)
+	}
+	once := time.Since(began)
 	asked.Wait()
+	if longest := slices.Max(late); longest > once*3/2 {
+		t.Errorf("a 503 comes after %v, where one wait takes %v", longest, once)
+	}
 }
 
 // Decision keep.begins: a start that waits for its keeper ends when the process should.

@@ -171,21 +171,32 @@ func TestThePageOfASecondMachineWithAStream(t *testing.T) {
 	e.start()
 	m := newMachines(t)
 	m.addresses = e.addresses()
-	first := m.serve(secondBlocks(t, "sh stream")[0], m.first, "")
+	serve := secondBlocks(t, "sh stream")[0]
+	first := m.serve(serve, m.first, "")
 	m.sell(first, m.first)
 	lines := strings.Split(strings.TrimSpace(secondBlocks(t, "sh fence")[0]), "\n")
+	fence := ""
 	for _, line := range lines[:2] {
-		if out, err := m.shell(line, m.second, "").CombinedOutput(); err != nil {
+		out, err := m.shell(line, m.second, "").CombinedOutput()
+		if err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		if _, number, found := strings.Cut(string(out), "fenced at message "); found {
+			fence = strings.TrimSpace(number)
 		}
 	}
 	first.call("POST", "/v2/bookings", offer(t, first)) // it lives, and tries
-	second := m.serve(lines[2], m.second, "")
-	m.sell(second, m.second)
 	first.cmd.Wait()
 	if code := first.cmd.ProcessState.ExitCode(); code != exitIO {
 		t.Errorf("the first machine ends with %d", code)
 	}
+	again := m.shell("exec "+strings.TrimSpace(serve), m.first, "") // as its unit does
+	if out, _ := again.CombinedOutput(); again.ProcessState.ExitCode() != exitIO ||
+		!strings.Contains(string(out), "is a fence") {
+		t.Errorf("the first machine is started again: exit %d\n%s", again.ProcessState.ExitCode(), out)
+	}
+	second := m.serve(strings.Replace(lines[2], "-past N", "-past "+fence, 1), m.second, "")
+	m.sell(second, m.second)
 	if out, err := m.shell(secondBlocks(t, "sh erased")[0], m.second, "").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -236,7 +236,7 @@ func (p *Process) untilStopped(f *front.Front) (int, error) {
 	select {
 	case <-s.Failed():
 		f.Fail()
-		return exitIO, errors.New("the journal cannot be written")
+		return exitIO, s.Err()
 	case err := <-f.Ended: // a listener is broken, and the journal is not
 		return exitFailed, errors.Join(err, s.Close())
 	case <-p.Stop:

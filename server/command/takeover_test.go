@@ -575,9 +575,19 @@ func TestAMessageUnderWayDoesNotPassAFence(t *testing.T) {
 		!bytes.Equal(allLines(t, copied), allLines(t, dir)) {
 		t.Errorf("what passed the fence counts: %d %s", code, out)
 	}
-	keep = e.command(bin)
-	if out, err := keep.Output(); err != nil || !strings.HasPrefix(string(out), "3 ") {
-		t.Errorf("%v: a keeper begins with %s", err, out)
+	fence := at + 1 // the message
+	for _, c := range []struct {
+		past string
+		code int
+	}{{"0", exitFailed}, {fmt.Sprint(fence - 1), exitFailed}, {fmt.Sprint(fence), 0}, {"", 0}} {
+		arguments := []string{"-past", c.past}
+		if c.past == "" {
+			arguments = nil
+		}
+		code, out := e.does(bin, arguments...)
+		if code != c.code || code == 0 && !strings.HasPrefix(out, "3 ") {
+			t.Errorf("past %q: a keeper begins with %s, exit %d", c.past, out, code)
+		}
 	}
 }
 
@@ -588,7 +598,9 @@ func TestKeepNatsIsAskedWrongly(t *testing.T) {
 	}
 	script := rig.File("testdata/deploy/keep-nats.py")
 	for _, arguments := range [][]string{{}, {"host"}, {"host:4222", "pul"}, {"host:4222", "pull"},
-		{"host:4222", "-stream"}, {"host:4222", "-stream", "a b"}} {
+		{"host:4222", "-stream"}, {"host:4222", "-stream", "a b"},
+		{"host:4222", "-past"}, {"host:4222", "-past", "x"}, {"host:4222", "-past", "1", "fence"},
+		{"host:4222", "pull", "DIR", "-stream", "S"}} {
 		cmd := exec.Command("python3", append([]string{script}, arguments...)...)
 		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage {
 			t.Errorf("%q: exit %d\n%s", arguments, cmd.ProcessState.ExitCode(), out)

@@ -157,6 +157,25 @@ func TestASilentKeeperStopsChanges(t *testing.T) {
 	})
 }
 
+// Decision keep.silent: a stop waits 30 seconds for the keeper from its beginning, not from the end of requests.
+func TestAStopWaitsForTheKeeperOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, before := range []time.Duration{0, 20 * time.Second, 40 * time.Second} {
+			v, _, _ := keepingValue(t)
+			change := begun(func() error { _, err := v.Update(say("one"), nil); return err })
+			synctest.Wait()
+			began := time.Now()
+			v.Leave()
+			time.Sleep(before) // so long requests take
+			err := v.Close(nil)
+			if took := time.Since(began); !errors.Is(err, live.ErrFailed) || took != max(before, 30*time.Second) {
+				t.Errorf("requests take %v: the stop ends after %v with %v", before, took, err)
+			}
+			<-change
+		}
+	})
+}
+
 // Decision keep.fails: the end of the keeper is as final as a failed sync, for what waits and for what comes.
 func TestAKeeperThatFailsIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -112,10 +112,11 @@ type Value[S, E any] struct {
 	given    []given[E]   // written, and not kept elsewhere yet; in order
 	durable  *batch[E]    // done, and without lines: for those that need not wait
 	closed   bool
-	err      error   // ErrFailed, once the journal cannot be written
-	room     int64   // bytes reserved on the disk that nothing pending or being written needs
-	full     bool    // the writer has found no more room than that
-	wanted   *search // room that updates wait for; nil while none does
+	leaves   time.Time // when Close gives the keeper up; zero until Leave
+	err      error     // ErrFailed, once the journal cannot be written
+	room     int64     // bytes reserved on the disk that nothing pending or being written needs
+	full     bool      // the writer has found no more room than that
+	wanted   *search   // room that updates wait for; nil while none does
 
 	kick   chan struct{} // wakes the writer: something is pending
 	ended  chan struct{} // closed when the writer has ended
@@ -210,6 +211,13 @@ func Look[S, E any](cfg Config[S, E], state S, head journal.Head) *Value[S, E] {
 // Failed is closed when the journal can no longer be written.
 func (v *Value[S, E]) Failed() <-chan struct{} {
 	return v.failed
+}
+
+// Err is why the journal can no longer be written; nil until then.
+func (v *Value[S, E]) Err() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.err
 }
 
 // Calls counts the views and updates so far.
@@ -316,9 +324,20 @@ func (v *Value[S, E]) batchOf(line uint64) *batch[E] {
 	return v.newest()
 }
 
+// Leave begins the time that Close waits for the keeper at most. Requests under way end meanwhile, so that a
+// stop does not wait for one after the other.
+func (v *Value[S, E]) Leave() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.leaves.IsZero() {
+		v.leaves = time.Now().Add(doubtAfter)
+	}
+}
+
 // Close lets nobody in any more, waits for what is pending, and closes the journal's file. Unless the journal
 // has failed, last sees the value after its last line. last may be nil.
 func (v *Value[S, E]) Close(last func(S, journal.Head)) error {
+	v.Leave()
 	v.mu.Lock()
 	if v.closed {
 		v.mu.Unlock()
@@ -332,7 +351,7 @@ func (v *Value[S, E]) Close(last func(S, journal.Head)) error {
 		return nil // nothing was opened
 	}
 	if err == nil {
-		if err = v.wait(newest, doubtAfter, ErrSilent); err == ErrSilent {
+		if err = v.wait(newest, time.Until(v.leaves), ErrSilent); err == ErrSilent {
 			v.keepFailed(err)
 			err = fmt.Errorf("%w: %w", ErrFailed, err)
 		}

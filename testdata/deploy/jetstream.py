@@ -59,7 +59,7 @@ class Stream:
         if word not in (b"MSG", b"HMSG"):
             return None, word.decode()
         text = self.take(int(rest[-1]) + 2)  # a status where nobody is there to answer, else JSON
-        said = json.loads(text) if word == b"MSG" else {"error": {"description": text.decode().strip()}}
+        said = json.loads(text) if word == b"MSG" else {"error": {"description": text[:12].decode()}}
         if "error" in said and said["error"].get("err_code") not in (NO_MESSAGE, EXISTS):
             raise OSError(said["error"].get("description"))
         return int(rest[0].rsplit(b".", 1)[1]), said

@@ -14,6 +14,7 @@ whose hash does not follow is not passed on. Exit codes: that of COMMAND, 1 for 
 import base64
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -25,8 +26,9 @@ def chained(line):
     return line[75:personal if personal >= 0 else -1]
 
 
-def hand_back(command, began, first):
-    """Prints what COMMAND prints. Its first line says after which hash the lines go on."""
+def hand_back(command, began, first, all_given):
+    """Prints what COMMAND prints. Its first line says after which hash the lines go on. Where COMMAND ends
+    too early, this keeper ends at once, and not only when the next line comes."""
     for line in command.stdout:
         if not began.is_set():
             first.append(line.split()[-1] if line.split() else b"")
@@ -34,6 +36,8 @@ def hand_back(command, began, first):
         sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
     began.set()
+    if not all_given.is_set():
+        os._exit(command.wait())
 
 
 def main(arguments):
@@ -41,8 +45,8 @@ def main(arguments):
         print("usage: keep-hash.py COMMAND", file=sys.stderr)
         return 2
     command = subprocess.Popen(["sh", "-c", arguments[0]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    began, first = threading.Event(), []
-    back = threading.Thread(target=hand_back, args=(command, began, first), daemon=True)
+    began, first, all_given = threading.Event(), [], threading.Event()
+    back = threading.Thread(target=hand_back, args=(command, began, first, all_given), daemon=True)
     back.start()
     began.wait()
     before = first[0] if first else b""
@@ -64,6 +68,7 @@ def main(arguments):
             before = given
             command.stdin.write(seq + b" " + given + b"\n")
             command.stdin.flush()
+        all_given.set()
         command.stdin.close()
     except BrokenPipeError:  # COMMAND has ended: its exit code says why
         pass

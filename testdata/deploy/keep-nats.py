@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
 """Keeps a journal's lines in a stream of NATS JetStream. It is made, with three replicas, if there is none.
 
-    waybill serve -keep 'keep-nats.py HOST:PORT[,…] [-stream WAYBILL]'
-    keep-nats.py HOST:PORT[,…] [-stream WAYBILL] fence     refuses from now on whoever wrote before
+    waybill serve -keep 'keep-nats.py HOST:PORT[,…] [-stream WAYBILL] [-past N]'
+    keep-nats.py HOST:PORT[,…] [-stream WAYBILL] fence     refuses each keeper that wrote before
     keep-nats.py HOST:PORT[,…] [-stream WAYBILL] pull DIR  brings DIR up to date, by $WAYBILL receive DIR
 
 A batch of lines is a message, and a long one several. Each message names the place of the one before it and
 counts only right behind that, so one machine at a time can append. A mark of fence counts wherever it comes.
+With -past a keeper that starts is refused, too, where the last message is a fence other than message N.
 Exit codes: 0 done, 1 refused, 2 usage, 75 engine not reachable. jetstream.py has to be beside this file.
 """
-import base64, collections, contextlib, hashlib, json, os, re, select, subprocess, sys, time
+import base64, collections, contextlib, hashlib, itertools, json, os, re, select, subprocess, sys, time
 import jetstream
 from jetstream import AT_A_TIME, EXPECTED, LAST, MORE, WAIT, WRITER, Refused, Stream
 LONGEST, PATIENCE = 1 << 18, 20  # bytes in a message; seconds to find an engine
 
 class Keeper:
     """The lines of standard input, until they are kept. It goes on where a connection fails."""
-    def __init__(self):
+    def __init__(self, past):
         self.me, self.made, self.said = int.from_bytes(os.urandom(8), "big"), 0, -1
         self.place = 0  # of the last message that is known to be in the stream
         self.waiting = collections.deque()  # messages that are not: number, text, headers
-        self.rest, self.ended = bytearray(), False
+        self.rest, self.ended, self.past = bytearray(), False, past  # a fence that may be passed
 
     def run(self, stream):
         self.begin(stream)
@@ -42,18 +43,21 @@ class Keeper:
             if stream.socket in ready:
                 place, said = stream.hear()
                 if place and not place == said.get("seq") == self.place + 1:
-                    raise OSError("message %d was stored at place %s of the stream" % (place, said.get("seq")))
+                    raise OSError("message %d was stored at place %s" % (place, said.get("seq")))
                 if place:
                     self.kept(self.waiting[0][0])
                     asked, self.place = asked - 1, place
 
     def begin(self, stream):
         """Finds out which of our messages are in the stream, and whether another machine has gone on."""
-        newest = jetstream.create(stream) if self.said < 0 else jetstream.end(stream)
-        if newest == self.place and not self.waiting and self.said >= 0:
+        starts = self.said < 0
+        newest = jetstream.create(stream) if starts else jetstream.end(stream)
+        if newest == self.place and not self.waiting and not starts:
             return
         last = jetstream.counted(stream, newest, mark=True)
-        if self.said < 0:
+        if starts and last.mark and self.past not in ("", str(last.place)):
+            raise Refused("message %d is a fence: to go on here, name it by -past" % last.place)
+        if starts:
             self.last = jetstream.counted(stream, newest).last
             self.before = self.last.split()[1].encode()
             self.say(self.last)
@@ -62,8 +66,8 @@ class Keeper:
         elif last.writer == self.me:
             self.kept(last.number)
         elif last.place > self.place:
-            what = "a fence" if last.mark else "from another keeper"
-            raise Refused("another machine has gone on: message %d is %s" % (last.place, what))
+            raise Refused("another machine has gone on: message %d is %s" % (
+                last.place, "a fence" if last.mark else "from another keeper"))
         self.place = newest
 
     def read(self, limit):
@@ -118,22 +122,22 @@ def pull(stream, directory):
     if receive.returncode:
         raise Refused("%s receive %s: exit code %d" % (waybill, directory, receive.returncode))
     mark = jetstream.counted(stream, newest, mark=True).mark
-    print("up to message %d, %s" % (newest, "a fence" if mark else "no fence, so other machines may still append"))
+    print("up to message %d, %s" % (newest, "a fence" if mark else "no fence: others may still append"))
 
 def main(arguments):
-    asked = re.fullmatch(r"(\S+:\d+)(?: -stream ([\w-]+))?( fence| pull (.+))?", " ".join(arguments))
+    asked = re.fullmatch(r"(\S+:\d+)(?:\0-stream\0([\w-]+))?(?:\0-past\0(\d+)|\0(fence)|\0pull\0([^\0]+))?",
+                         "\0".join(arguments))
     if not asked:
         print(__doc__, file=sys.stderr)
         return 2
-    servers, name, act, directory = asked.groups("")
-    keeper, servers, until = Keeper(), servers.split(","), time.monotonic() + PATIENCE
-    while True:
-        servers.append(servers.pop(0))
+    servers, name, past, fence, directory = asked.groups("")
+    keeper, until = Keeper(past), time.monotonic() + PATIENCE
+    for server in itertools.cycle(servers.split(",")):
         try:
-            stream = Stream(servers[-1], name or "WAYBILL")
+            stream = Stream(server, name or "WAYBILL")
             if directory:
                 pull(stream, directory)
-            elif act:
+            elif fence:
                 jetstream.fence(stream, str(keeper.me))
             else:
                 keeper.run(stream)
@@ -142,7 +146,7 @@ def main(arguments):
             print("keep-nats.py:", err, file=sys.stderr)
             return 1
         except OSError as err:
-            print("keep-nats.py: %s: %s" % (servers[-1], err), file=sys.stderr, flush=True)
+            print("keep-nats.py: %s: %s" % (server, err), file=sys.stderr, flush=True)
             if keeper.said < 0 and time.monotonic() > until:
                 return 75
             time.sleep(0.3)

@@ -20,6 +20,7 @@ import (
 	"waybill/server/ledger/excerpt"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
+	"waybill/store/live"
 )
 
 // Idempotency-Key on POST /v2/bookings, pay, book and cancel (decision idempotency.key): a request that comes
@@ -155,6 +156,9 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		err = s.Store.View(func(st ledger.State, now time.Time) {
 			known = st.KeyedRequests.Find(name, now)
 		})
+		if errors.Is(err, live.ErrSilent) && (busy || known != nil) {
+			return web.ErrSilentAgain
+		}
 		if err != nil {
 			return err
 		}

@@ -95,6 +95,10 @@ var (
 	// ErrSilent is for all that waits for the keeper (decision keep.silent).
 	ErrSilent = unavailable("the second machine that keeps the journal does not answer; nothing was changed")
 
+	// ErrSilentAgain is for a repetition under a key while the keeper is silent.
+	ErrSilentAgain = unavailable("the second machine that keeps the journal does not answer; an earlier attempt " +
+		"under this key may have taken effect; send it again")
+
 	ErrManyConnections = unavailable("too many connections are open and none is idle; nothing was changed")
 	// ErrAnswerWaits is for what the provider has answered and the journal has no room for yet.
 	ErrAnswerWaits = unavailable("the provider has answered, but the server's disk is full; read the " +

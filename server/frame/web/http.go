@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"waybill/auth"
 	"waybill/booking/ids"
 	"waybill/server/ledger"
+	"waybill/store/live"
 )
 
 // Handler answers a request that anybody may make, or returns the error to answer with, see [Core.Refuse].
@@ -77,8 +79,8 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 		} else {
 			err = stranger
 		}
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, live.ErrSilent) || err == ErrSilentAgain { // it has waited
+			return err
 		}
 		// Neither may a refusal show what a crash could undo: a key or session just made or ended.
 		if failed := durable(); failed != nil {

@@ -20,16 +20,16 @@ func TestThePageOfLimits(t *testing.T) {
 	}
 	for what, wants := range map[string][]string{
 		"body of a request":                {"256 KiB", "413"},
-		"problems in a 400":                {"100, and 64 KiB", "counts the rest"},
+		"problems in a 400":                {"100, and 64 KiB", "how many more there are"},
 		"passengers of a booking":          {"100", "400"},
 		"phones of a passenger":            {"10", "400"},
 		"requests that wait for events":    {"64 of a partner", "at once"},
-		"connections":                      {"at most 10000", "a quarter", "longest idle"},
+		"connections":                      {"at most 10000", "a quarter", "idle longest"},
 		"sessions of a user":               {"50", "the oldest ends"},
 		"reports that are not written yet": {"20 of a company", "429"},
 		"reports that are kept": {"200 of a company, and 500 MB of " +
 			"files", "429", "oldest has expired"},
-		"answers that clients do not read": {"16 MiB", "128 MiB", "taken longest ago is closed"},
+		"answers that clients do not read": {"16 MiB", "128 MiB", "read nothing for the longest time"},
 		"requests a second":                {"each whole 50000 bytes", "429"},
 	} {
 		for _, want := range wants {

@@ -15,6 +15,8 @@ package keep
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -145,7 +147,7 @@ func (k *Keeper) catch(head journal.Head) error {
 	}
 	seq, hash, found := strings.Cut(line, " ")
 	last, wrong := strconv.ParseUint(seq, 10, 64)
-	if !found || wrong != nil || (last == 0) != (hash == "-") {
+	if !found || wrong != nil || (last == 0) != (hash == "-") || last > 0 && !isHash(hash) {
 		return fmt.Errorf("%w: %.100q", ErrForm, line)
 	}
 	if err := k.compare(last, hash, head); err != nil {
@@ -168,6 +170,12 @@ func (k *Keeper) catch(head journal.Head) error {
 	}
 	k.sent = head.Seq
 	return <-sending
+}
+
+// isHash reports whether a text is a SHA-256 as lines have it.
+func isHash(text string) bool {
+	sum, err := hex.DecodeString(text)
+	return err == nil && len(sum) == sha256.Size && text == strings.ToLower(text)
 }
 
 // compare holds the keeper's last line against the same one here.
