@@ -590,20 +590,3 @@ func TestAMessageUnderWayDoesNotPassAFence(t *testing.T) {
 		}
 	}
 }
-
-// What keep-nats.py is asked wrongly, or of nobody.
-func TestKeepNatsIsAskedWrongly(t *testing.T) {
-	if !rig.Has(t, "python3") {
-		return
-	}
-	script := rig.File("testdata/deploy/keep-nats.py")
-	for _, arguments := range [][]string{{}, {"host"}, {"host:4222", "pul"}, {"host:4222", "pull"},
-		{"host:4222", "-stream"}, {"host:4222", "-stream", "a b"},
-		{"host:4222", "-past"}, {"host:4222", "-past", "x"}, {"host:4222", "-past", "1", "fence"},
-		{"host:4222", "pull", "DIR", "-stream", "S"}} {
-		cmd := exec.Command("python3", append([]string{script}, arguments...)...)
-		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage {
-			t.Errorf("%q: exit %d\n%s", arguments, cmd.ProcessState.ExitCode(), out)
-		}
-	}
-}

@@ -18,7 +18,7 @@ import (
 
 // Files are the pages, by name.
 //
-//go:embed *.md audit.py openapi.json style.css made filled live
+//go:embed *.md uk audit.py openapi.json style.css made filled live
 var Files embed.FS
 
 // Auditor returns audit.py, the second auditor: a program in Python that was made from the pages journal.md

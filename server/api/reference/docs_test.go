@@ -298,3 +298,27 @@ func get(s *server.Server, target, tag string) *httptest.ResponseRecorder {
 	s.ServeHTTP(w, r)
 	return w
 }
+
+// Decision pages.ukrainian: where ?lang=uk asks for a page that is there in Ukrainian, that is the answer. It
+// leads to the other language. Any other language, and any other page, is the English one.
+func TestPagesInUkrainian(t *testing.T) {
+	t.Parallel()
+	s, _ := rig.Demo(t, server.Config{})
+	for _, c := range []struct{ path, language, has string }{
+		{"/docs/auditing?lang=uk", "uk", `<h1>Для аудиторів</h1>`},
+		{"/docs/auditing?lang=uk", "uk", `href="/docs/auditing" hreflang="en"`},
+		{"/docs/auditing", "en", `href="/docs/auditing?lang=uk" hreflang="uk"`},
+		{"/docs/auditing?lang=pl", "en", `<h1>For auditors</h1>`},
+		{"/docs/journal?lang=uk", "en", `<h1>The journal`},
+		{"/docs/readme?lang=uk", "uk", `href="/docs/auditing?lang=uk"`},
+		{"/docs/readme", "en", `href="/docs/readme?lang=uk" hreflang="uk"`},
+		{"/docs/uk/auditing.md", "uk", "# Для аудиторів"},
+	} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", c.path, nil))
+		if w.Code != 200 || w.Header().Get("Content-Language") != c.language ||
+			!strings.Contains(w.Body.String(), c.has) {
+			t.Errorf("%s: %d, in %q, has no %s", c.path, w.Code, w.Header().Get("Content-Language"), c.has)
+		}
+	}
+}

@@ -31,7 +31,7 @@ var openAPI = sync.OnceValue(func() *web.Shared {
 // texts returns the pages of server/docs as they are sent as text, by name.
 var texts = sync.OnceValue(func() map[string]*web.Shared {
 	list := map[string]*web.Shared{}
-	for _, pattern := range []string{"*.md", "*.py"} {
+	for _, pattern := range []string{"*.md", "uk/*.md", "*.py"} {
 		for name, text := range read(pattern) {
 			list[name] = web.NewShared(textType, text)
 		}

@@ -114,10 +114,32 @@ func makePages(t *testing.T) map[string][]byte {
 	}
 	for _, x := range readTexts(t) {
 		if name, ours := strings.CutPrefix(x.Path, "/docs/"); ours && x.Path != decisions {
+			x.Other = inUkrainian(name)
 			about["Text"] = x
 			about["Page"] = reading.Page(string(readDocs(t, name+".md")))
 			add("made/"+name, "reading")
 		}
+	}
+	about["Text"] = text{Path: "/docs/readme", Title: "README", Other: inUkrainian("readme")}
+	about["Page"] = readingReadme.Page(string(readDocs(t, "../../README.md")))
+	add("made/readme", "reading")
+	names, err := filepath.Glob(filepath.Join(docsDir, "uk/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range names {
+		name := strings.TrimSuffix(filepath.Base(file), ".md")
+		x := *inUkrainian(name)
+		page := readDocs(t, x.File)
+		x.Title = title(page)
+		x.Other = &text{
+			Path:  "/docs/" + name,
+			Title: "In English",
+			Lang:  "en",
+		}
+		about["Text"] = x
+		about["Page"] = readingUkrainian.Page(string(page))
+		add("made/uk/"+name, "reading")
 	}
 	return pages
 }
@@ -170,6 +192,46 @@ func readMigrations(t *testing.T, doc *document) []migration {
 // reading renders the pages of server/docs.
 var reading = markdown.Renderer{Link: pagePath, Picture: readPicture}
 
+// readingReadme renders the README, whose links begin at the top of the repository.
+var readingReadme = markdown.Renderer{
+	Link: func(name string) string {
+		if page, is := strings.CutPrefix(name, "server/docs/"); is {
+			name = page
+		}
+		return pagePath(name)
+	},
+	Picture: func(name string) string { return readPicture(strings.TrimPrefix(name, "server/docs/")) },
+}
+
+// readingUkrainian renders the pages of server/docs/uk.
+var readingUkrainian = markdown.Renderer{
+	Link: func(name string) string {
+		page, isEnglish := strings.CutPrefix(name, "../")
+		switch {
+		case name == "../../../README.md":
+			return "/docs/readme"
+		case isEnglish || strings.HasPrefix(name, "https:"):
+			return pagePath(page)
+		}
+		return pagePath(name) + "?lang=uk"
+	},
+	Picture: func(name string) string { return readPicture(strings.TrimPrefix(name, "../")) },
+}
+
+// inUkrainian returns what a page in English links to; nil where there is no translation.
+func inUkrainian(name string) *text {
+	file := "uk/" + name + ".md"
+	if _, err := os.Stat(filepath.Join(docsDir, file)); err != nil {
+		return nil
+	}
+	return &text{
+		Path:  "/docs/" + name + "?lang=uk",
+		File:  file,
+		Title: "Українською",
+		Lang:  "uk",
+	}
+}
+
 // readPicture returns a picture of server/docs; "" where there is none, which a test of the pages finds.
 func readPicture(name string) string {
 	text, _ := os.ReadFile(path.Join(docsDir, name))
@@ -193,7 +255,12 @@ func pagePath(name string) string {
 }
 
 // text is a page that people read in the repository, and of a server as a page or as it stands.
-type text struct{ Path, File, Title string }
+type text struct {
+	Path, File, Title string
+
+	Lang  string // "" is English
+	Other *text  // the same page in the other language, if it is there
+}
 
 // readTexts lists them, by name.
 func readTexts(t *testing.T) (list []text) {
@@ -203,7 +270,7 @@ func readTexts(t *testing.T) (list []text) {
 	}
 	for _, name := range names {
 		name = filepath.Base(name)
-		list = append(list, text{pagePath(name), name, title(readDocs(t, name))})
+		list = append(list, text{Path: pagePath(name), File: name, Title: title(readDocs(t, name))})
 	}
 	return list
 }

@@ -59,9 +59,18 @@ func (s *Publisher) GetOpenAPI(w http.ResponseWriter, r *http.Request) error {
 }
 
 // GetPage answers GET /docs/{page} with the page of server/docs/made that the path names, or with a file of
-// server/docs as it stands in the repository, where the path ends as its name does: .md or .py.
+// server/docs as it stands in the repository, where the path ends as its name does: .md or .py. With ?lang=uk
+// it is the page in Ukrainian, where there is one (decision pages.ukrainian).
 func (s *Publisher) GetPage(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimPrefix(r.URL.Path, "/docs/")
+	if r.URL.Query().Get("lang") == "uk" && made()["uk/"+name] != nil {
+		name = "uk/" + name
+	}
+	language := "en"
+	if strings.HasPrefix(name, "uk/") {
+		language = "uk"
+	}
+	w.Header().Set("Content-Language", language)
 	if text := texts()[name]; text != nil {
 		return text.SendTagged(w, r)
 	}
