@@ -87,7 +87,7 @@ func zipOf(t *testing.T, dir string) string {
 	return name
 }
 
-// Contract section 15: ticket check tells cities and local times where it is given a directory or a feed, and
+// Ticket check tells cities and local times where it is given a directory or a feed, and
 // says so where these do not have the run.
 func TestTicketCheckTellsCitiesAndLocalTimes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
@@ -112,7 +112,7 @@ func TestTicketCheckTellsCitiesAndLocalTimes(t *testing.T) {
 	want(t, 0, plain+"\n$", "ticket", "check", "-key", file, code)
 }
 
-// Contract section 15: what is not a directory or a feed is told before any code is looked at.
+// What is not a directory or a feed is told before any code is looked at.
 func TestTicketCheckSaysWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
 	_, file := carrierOf(t, 1, dir)
@@ -177,7 +177,7 @@ func TestOnlyADirectoryThatIsGivenChecksTickets(t *testing.T) {
 	}
 }
 
-// Contract section 15: the key of a directory is its own: the file for inspectors, or where that is not
+// The key of a directory is its own: the file for inspectors, or where that is not
 // there, as in a backup, the public half of the one that signs.
 func TestTheKeyOfADirectoryChecksItsTickets(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
@@ -200,7 +200,7 @@ func TestTheKeyOfADirectoryChecksItsTickets(t *testing.T) {
 	want(t, 1, "^waybill: .*data has no key for tickets; ", check...)
 }
 
-// Contract section 15: ticket check takes a QR-Code: before the code, in letters of either case and with
+// Ticket check takes a QR-Code: before the code, in letters of either case and with
 // blanks around it, as an operand and from standard input.
 func TestTicketCheckTakesWhatScannersPrint(t *testing.T) {
 	key, file := carrierOf(t, 1, t.TempDir())
@@ -218,7 +218,7 @@ func TestTicketCheckTakesWhatScannersPrint(t *testing.T) {
 	want(t, 1, "there is no code", "ticket", "check", "-key", file, "QR-Code: ")
 }
 
-// Contract section 15: the members that -json has besides, with a directory or a feed, are those of the page;
+// The members that -json has besides, with a directory or a feed, are those of the page;
 // without these, or where the run is not known, it has none of them.
 func TestTicketCheckPrintsTheRideForPrograms(t *testing.T) {
 	key, file := carrierOf(t, 1, t.TempDir())

@@ -27,7 +27,7 @@ func save(t *testing.T, file, text string) {
 	}
 }
 
-// Contract section 18: the page of the manual has each verb and each flag, and is sound for what shows it.
+// The page of the manual has each verb and each flag, and is sound for what shows it.
 func TestThePageOfTheManualHasAll(t *testing.T) {
 	page := want(t, 0, "", "help", "-man")
 	eachFlag(func(v *verb, f *flag.Flag) {
@@ -48,7 +48,7 @@ func TestThePageOfTheManualHasAll(t *testing.T) {
 	}
 }
 
-// Contract section 18: the completions have each verb and each flag, and the shells read them.
+// The completions have each verb and each flag, and the shells read them.
 func TestTheCompletionsHaveAll(t *testing.T) {
 	for _, shell := range shells {
 		text := want(t, 0, "", "completion", shell)

@@ -43,7 +43,7 @@ func members(t *testing.T, text string) []string {
 	return slices.Sorted(maps.Keys(object))
 }
 
-// Contract section 18: manifest, checkpoint, ticket check, run and version print JSON for programs.
+// Manifest, checkpoint, ticket check, run and version print JSON for programs.
 func TestWhatActsAndReadsPrintsJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir, "-test-clock", "2026-11-20T08:00:00Z")

@@ -1,5 +1,5 @@
 // Package histories is for tests only: it plays random histories against this program and against the small
-// server in testdata/mini, which somebody has written from the pages alone (contract, 21). Both have the same
+// server in testdata/mini, which somebody has written from the pages alone. Both have the same
 // timetable, and clocks that stand still at the same instant. After each step the answers of both must be the
 // same, but for what need not be: words, ids, updatedAt and details.field.
 //

@@ -10,7 +10,7 @@ var (
 	first = flag.Int("first", 0, "the number of the first of them")
 )
 
-// Contract 21: what clients can see of this program and of the small server is the same, whatever happens.
+// What clients can see of this program and of the small server is the same, whatever happens.
 func TestBothServersAgree(t *testing.T) {
 	x := newTable(t, sourceOfMini())
 	if e := x.playAll(t, *first, *count); e != nil {

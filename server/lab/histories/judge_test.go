@@ -12,7 +12,7 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Contract 21: the small server passes the judge with this program beside it, whole and written up to each
+// The small server passes the judge with this program beside it, whole and written up to each
 // stage, and known.txt lists all that it does not show.
 func TestMiniPassesTheJudge(t *testing.T) {
 	demo := rig.File("testdata/demo")

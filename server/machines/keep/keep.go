@@ -1,4 +1,4 @@
-// Package keep has another place keep each line before it counts (contract: serve -keep). A keeper is any
+// Package keep has another place keep each line before it counts (decision keep.begins). A keeper is any
 // command: it is given, on its standard input, what `waybill tail -format copy` gives, and prints, a line
 // each:
 //

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Contract 15: the list of a run that is no longer in the timetable says so, as the run's page does, and the
+// The list of a run that is no longer in the timetable says so, as the run's page does, and the
 // import says what becomes of its ticket.
 func TestTheListOfAWithdrawnRunSaysSo(t *testing.T) {
 	t.Parallel()
