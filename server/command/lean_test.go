@@ -60,17 +60,14 @@ func moved(t *testing.T, givenUp bool) string {
 	for _, set := range starts {
 		s, err := server.Open(server.Config{
 			Dir: dir,
+			FS:  rig.Unsynced(dir),
 			Lab: bench.New(set).Lab(),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if s.Fresh() {
-			demo := os.DirFS("../../testdata/demo")
-			err := s.Admin.Import(demo, "demo", admin.ImportOptions{Strict: true}, io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rig.ImportDemo(t, s)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

@@ -88,8 +88,10 @@ func startOurs(t testing.TB, feed string) *ours {
 		StartAt:   start,
 		Frozen:    true,
 	})
+	dir := filepath.Join(t.TempDir(), "d")
 	cfg := server.Config{
-		Dir:          filepath.Join(t.TempDir(), "d"),
+		Dir:          dir,
+		FS:           rig.Unsynced(dir),
 		Log:          slog.New(slog.DiscardHandler),
 		Lab:          lab.Lab(),
 		MaxTransfers: 1,
