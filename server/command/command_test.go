@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"flag"
@@ -81,7 +82,17 @@ type serving struct {
 	stop      func() int
 }
 
-func serve(t *testing.T, args ...string) *serving { return serveTLS(t, nil, args...) }
+// serve serves. A directory that is not there yet, and that no flag has a say in, is a copy of a demo.
+func serve(t *testing.T, args ...string) *serving {
+	t.Helper()
+	key := ""
+	if len(args) == 2 && args[0] == "-data" {
+		key = copyDemo(t, args[1])
+	}
+	s := serveTLS(t, nil, args...)
+	s.key = cmp.Or(s.key, key)
+	return s
+}
 
 // serveTLS serves over TLS with a certificate of the pool, unless there is none.
 func serveTLS(t *testing.T, pool *x509.CertPool, args ...string) *serving {

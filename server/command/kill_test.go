@@ -81,8 +81,10 @@ var program = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
+// startProcess starts the binary on a directory. One that is not there yet is made a copy of a demo.
 func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 	t.Helper()
+	copyDemo(t, dir)
 	return startCommand(t, exec.Command(bin,
 		append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, flags...)...))
 }

@@ -53,6 +53,13 @@ func listed(t *testing.T, dir string, more func(fs.FileInfo) any) string {
 func cloned(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "data")
+	copyInto(t, dir, to)
+	return to
+}
+
+// copyInto copies a directory to one that is not there yet, to the byte, without its socket.
+func copyInto(t *testing.T, dir, to string) {
+	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -73,7 +80,6 @@ func cloned(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return to
 }
 
 // looks are the verbs that only look: each list, each dry run, and the token.
