@@ -186,6 +186,7 @@ func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
 // Decision reports.life: a report that was acknowledged is written, once and whole, however often the server
 // is killed.
 func TestKilledServersLoseNoReport(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	var ordered []string
 	for round := range 4 {
@@ -254,6 +255,7 @@ func (p *process) bookUntilKilled(t *testing.T, enough int) (ids []string) {
 
 // Decision journal.durable: every booking that was acknowledged is there, however often the server is killed.
 func TestKilledServersLoseNoBooking(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	var booked []string
 	key := ""
@@ -296,6 +298,7 @@ func offer(t *testing.T, p *process) string {
 // id, one that is killed while a message is sent sends it again under the same id, and the request that was
 // cut short goes on under its key.
 func TestKilledServersAskAndTellAgain(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	var mu sync.Mutex
 	var p *process

@@ -111,6 +111,7 @@ func look(t *testing.T, dir string, line []string) (code int, output string) {
 // A list, a dry run and idtoken change no byte of a directory, nor a time that a file shows, in whatever
 // state it is; and say the same there as a running server says.
 func TestWhatOnlyLooksChangesNothing(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir)
 	said := map[string]string{}
@@ -161,6 +162,7 @@ func TestWhatOnlyLooksChangesNothing(t *testing.T) {
 // No verb makes the key that signs ID tokens: in a directory that was never served idtoken fails, and changes
 // nothing.
 func TestIDTokenOfADirectoryThatWasNeverServed(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	before := tree(t, dir)

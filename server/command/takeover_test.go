@@ -583,6 +583,7 @@ func TestAMessageUnderWayDoesNotPassAFence(t *testing.T) {
 
 // What keep-nats.py is asked wrongly, or of nobody.
 func TestKeepNatsIsAskedWrongly(t *testing.T) {
+	t.Parallel()
 	if !rig.Has(t, "python3") {
 		return
 	}
