@@ -36,6 +36,7 @@ func askedAndKilled(t *testing.T) (bin, dir, key, booked, ticket string) {
 // the directory does not, nor does a server without a provider; the operator can answer in the provider's
 // place.
 func TestOnlyAnAnswerSettlesWhatTheProviderWasAsked(t *testing.T) {
+	t.Parallel()
 	bin, dir, key, booked, ticket := askedAndKilled(t)
 	for _, verb := range [][]string{{"partner", "list"}, {"key", "rotate"}, {"outbox", "list"},
 		{"partner", "add", "-company", "zorevia-lines", "x"}} {
@@ -78,6 +79,7 @@ func TestOnlyAnAnswerSettlesWhatTheProviderWasAsked(t *testing.T) {
 // The operator may answer with no server running, and refuse; a server that has a provider leaves the answer
 // to it.
 func TestTheOperatorAnswersInTheProvidersPlace(t *testing.T) {
+	t.Parallel()
 	bin, dir, key, booked, ticket := askedAndKilled(t)
 	want(t, 0, ticket+" is Processing/Unpaid", "ticket", "answer", "-data", dir, "-reason",
 		"they never heard of it", ticket, "refused")
@@ -102,6 +104,7 @@ func TestTheOperatorAnswersInTheProvidersPlace(t *testing.T) {
 
 // The log of a server that cannot ask says so, and how to answer.
 func TestAServerWithoutAProviderSaysWhatStaysAsked(t *testing.T) {
+	t.Parallel()
 	_, dir, _, _, _ := askedAndKilled(t)
 	code, _, stderr := run(t, nil, "serve", "-addr", "127.0.0.1:0", "-data", dir) // which stops at once
 	if code != 0 || !strings.Contains(stderr, "waybill ticket answer") {

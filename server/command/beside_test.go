@@ -16,6 +16,7 @@ import (
 
 // What reads or copies all of a directory steps back where a server has it open, and only there.
 func TestLongVerbsStepBackBesideAServer(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	steps := func(verb string) int {
 		t.Helper()
@@ -56,6 +57,7 @@ func TestLongVerbsStepBackBesideAServer(t *testing.T) {
 // nobody. Where a process has the directory open that cannot be asked, as a server that is just starting,
 // verify says that lines are not signed yet. Where nobody has it open, nothing explains them.
 func TestLinesThatAreBeingSignedAccuseNobody(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir)
 	for range 5 {

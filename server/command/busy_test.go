@@ -11,6 +11,7 @@ import (
 // Decision demo.busy: some days of sales, with all that may become of a ticket, at the instant that the test
 // clock was asked for; the same bytes each time with a seed; and only in a new directory.
 func TestABusyDemo(t *testing.T) {
+	t.Parallel()
 	first := filepath.Join(t.TempDir(), "data")
 	again := filepath.Join(t.TempDir(), "data")
 	flags := []string{"-demo", "busy", "-test-clock", "2026-11-20T08:00:00Z", "-frozen", "-seed", "7"}

@@ -90,6 +90,7 @@ func zipOf(t *testing.T, dir string) string {
 // Ticket check tells cities and local times where it is given a directory or a feed, and
 // says so where these do not have the run.
 func TestTicketCheckTellsCitiesAndLocalTimes(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", dir, demoFeed)
 	key, file := carrierOf(t, 1, dir)
@@ -114,6 +115,7 @@ func TestTicketCheckTellsCitiesAndLocalTimes(t *testing.T) {
 
 // What is not a directory or a feed is told before any code is looked at.
 func TestTicketCheckSaysWhatItCannotRead(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, file := carrierOf(t, 1, dir)
 	for says, args := range map[string][]string{
@@ -180,6 +182,7 @@ func TestOnlyADirectoryThatIsGivenChecksTickets(t *testing.T) {
 // The key of a directory is its own: the file for inspectors, or where that is not
 // there, as in a backup, the public half of the one that signs.
 func TestTheKeyOfADirectoryChecksItsTickets(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", dir, demoFeed)
 	secret := filepath.Join(dir, ledger.KeyDir, ledger.TicketFile)
@@ -203,6 +206,7 @@ func TestTheKeyOfADirectoryChecksItsTickets(t *testing.T) {
 // Ticket check takes a QR-Code: before the code, in letters of either case and with
 // blanks around it, as an operand and from standard input.
 func TestTicketCheckTakesWhatScannersPrint(t *testing.T) {
+	t.Parallel()
 	key, file := carrierOf(t, 1, t.TempDir())
 	code, other := theRide(key)
 	for _, before := range []string{"", "QR-Code:", "QR-CODE: ", " qr-code:\t", "\ufeffQR-Code:"} {
@@ -221,6 +225,7 @@ func TestTicketCheckTakesWhatScannersPrint(t *testing.T) {
 // The members that -json has besides, with a directory or a feed, are those of the page;
 // without these, or where the run is not known, it has none of them.
 func TestTicketCheckPrintsTheRideForPrograms(t *testing.T) {
+	t.Parallel()
 	key, file := carrierOf(t, 1, t.TempDir())
 	code, unknown := theRide(key)
 	check := []string{"ticket", "check", "-json", "-key", file}

@@ -19,6 +19,7 @@ import (
 // Decision clock.test: a directory without bookings may start its clock in the past, one with a clock goes on
 // with it. A directory whose clock is ahead is not opened without the flag; verbs use its clock.
 func TestServeWithATestClock(t *testing.T) {
+	t.Parallel()
 	past := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", past, "../../testdata/demo")
 	key := strings.TrimSpace(want(t, 0, "wb_", "partner", "add", "-data", past, "anna"))
@@ -53,6 +54,7 @@ func TestServeWithATestClock(t *testing.T) {
 
 // A start whose clock, seed or control listener cannot be leaves the directory as it was.
 func TestATestBenchThatCannotStartWritesNothing(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir)
 	s.book(t)
@@ -81,6 +83,7 @@ func TestATestBenchThatCannotStartWritesNothing(t *testing.T) {
 // A line whose hash follows and that breaks a rule is no damage: verify calls it a matter of the books, with
 // no advice to cut, and a backup is made all the same, which says so.
 func TestBooksThatAreWrongAreNoDamage(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir, "-test-clock", "2026-11-20T08:00:00Z")
 	want(t, 0, "kl-0700", "manifest", "-data", dir, "kl-0700", "2026-11-25")

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"flag"
@@ -81,7 +82,17 @@ type serving struct {
 	stop      func() int
 }
 
-func serve(t *testing.T, args ...string) *serving { return serveTLS(t, nil, args...) }
+// serve serves. A directory that is not there yet, and that no flag has a say in, is a copy of a demo.
+func serve(t *testing.T, args ...string) *serving {
+	t.Helper()
+	key := ""
+	if len(args) == 2 && args[0] == "-data" {
+		key = copyDemo(t, args[1])
+	}
+	s := serveTLS(t, nil, args...)
+	s.key = cmp.Or(s.key, key)
+	return s
+}
 
 // serveTLS serves over TLS with a certificate of the pool, unless there is none.
 func serveTLS(t *testing.T, pool *x509.CertPool, args ...string) *serving {
@@ -149,6 +160,7 @@ func (s *serving) get(t *testing.T, path, key string) (int, string) {
 
 // Decision verbs.exits: 2 is what the command line alone shows wrong.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	want(t, 2, "there is no command", "sell")
 	want(t, 2, "there is no command", "partner", "sack")
 	want(t, 2, "there is no flag -colour; .waybill help serve. says more", "serve", "-colour")
@@ -193,6 +205,7 @@ func TestUsage(t *testing.T) {
 // Decision verbs.help: help is there for all, for each verb and each group, in whatever way it is asked for,
 // and is no failure; nor is the version.
 func TestHelpIsNoFailure(t *testing.T) {
+	t.Parallel()
 	all := `(?s)Without a command it serves, as "waybill serve" does.*\n  serve .*\n  version .*\n  partner add `
 	for _, words := range []string{"-h", "-help", "--help", "help", "help help", "help -h"} {
 		want(t, 0, all, strings.Fields(words)...)
@@ -225,6 +238,7 @@ func TestHelpIsNoFailure(t *testing.T) {
 // Decision verbs.help: a mistyped verb or flag gets one line, with the nearest that there is and how to see
 // them all.
 func TestWhatIsMistypedGetsTheNearest(t *testing.T) {
+	t.Parallel()
 	line := func(pattern string, args ...string) {
 		t.Helper()
 		code, stdout, stderr := run(t, nil, args...)
@@ -258,6 +272,7 @@ func TestWhatIsMistypedGetsTheNearest(t *testing.T) {
 
 // Decision verbs.both: one implementation of each verb, with and without a running server.
 func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 1, "no data directory at", "partner", "list", "-data", dir)
 	want(t, 0, "(?s)agency.txt: 4 rows.*0 rows skipped.*is in force", "import", "-data", dir, "-strict",
@@ -310,6 +325,7 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 
 // Decision start.demo: a new, empty directory gets the demo network once, on a loopback address.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := serve(t, "-data", filepath.Join(dir, "a"))
 	if status, body := s.get(t, "/v2/bookings", s.key); status != 200 {
@@ -327,6 +343,7 @@ func TestDemo(t *testing.T) {
 
 // Decision verbs.exits: exit codes of serve, as in sysexits.h.
 func TestServeExitCodes(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -364,6 +381,7 @@ func TestServeExitCodes(t *testing.T) {
 
 // Decision legacy.sunset: -legacy-since is when the legacy interface was deprecated, as its guide tells.
 func TestLegacySince(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-legacy-since", "2026-06-01T15:00:00+03:00")
 	status, page := s.get(t, "/docs/migration", "")
 	if status != 200 || !strings.Contains(page, "since <strong>Mon, 01 Jun 2026 12:00:00 UTC") {
@@ -374,6 +392,7 @@ func TestLegacySince(t *testing.T) {
 // Decision errors.plain: only what net/http refuses before there is a request is plain; the rest is the
 // envelope, over TCP too.
 func TestOverTCP(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"))
 	send := func(text string) string {
 		c, err := net.Dial("tcp", s.addr)
@@ -407,6 +426,7 @@ func TestOverTCP(t *testing.T) {
 
 // Decision start.demo: a new demo directory is ready once it has its partner.
 func TestADemoIsReadyOnceItHasItsPartner(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

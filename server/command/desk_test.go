@@ -11,6 +11,7 @@ import (
 
 // Decision desk.entry: the desk prints a link, listens on loopback only, and is the running server's.
 func TestTheDeskIsOfThisMachineAndOfARunningServer(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	for _, addr := range []string{"0.0.0.0:0", ":0", "example.com:80", "127.0.0.1", "[::]:0", ""} {
 		want(t, 2, "must be a loopback address", "desk", "-data", dir, "-addr", addr)
@@ -40,6 +41,7 @@ func TestTheDeskIsOfThisMachineAndOfARunningServer(t *testing.T) {
 
 // Decision runs.named: what a carrier changed and was told so is there after a kill, and is sound.
 func TestKilledServersKeepChangedRuns(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	p := startProcess(t, bin, dir)
 	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))

@@ -238,6 +238,7 @@ func (e *engine) publish(headers, body string) (answer string) {
 
 // What keep-nats.py is asked wrongly, or of nobody.
 func TestKeepNatsIsAskedWrongly(t *testing.T) {
+	t.Parallel()
 	if !rig.Has(t, "python3") {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 // The page for operators says which exit codes a verb ends with on a directory that is damaged, or of a newer
 // format. Each verb that it names does so.
 func TestExitCodesAreThoseOfThePage(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	out := filepath.Join(t.TempDir(), "out")
 	serve(t, "-data", dir).stop()

@@ -17,6 +17,7 @@ import (
 // Decision disk.full: on a full disk writes answer 503 at once and change nothing, reads go on, and as soon
 // as there is room writes do too. Where no small disk can be mounted the test says so and does nothing.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {
 		t.Log("no disk to fill:", err)
@@ -108,6 +109,7 @@ func (w *writes) full(t *testing.T) bool {
 // Decision keep.full: a keeper whose disk is full is silent. It does not end, nothing that it lacks is
 // answered, and all goes on by itself once there is room.
 func TestAKeeperOnAFullDiskIsSilent(t *testing.T) {
+	t.Parallel()
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {
 		t.Log("no disk to fill:", err)

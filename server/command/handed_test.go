@@ -29,6 +29,7 @@ func save(t *testing.T, file, text string) {
 
 // The page of the manual has each verb and each flag, and is sound for what shows it.
 func TestThePageOfTheManualHasAll(t *testing.T) {
+	t.Parallel()
 	page := want(t, 0, "", "help", "-man")
 	eachFlag(func(v *verb, f *flag.Flag) {
 		_, rest, found := strings.Cut(page, "\n.SS "+roff(strings.TrimSpace(v.name+" "+v.operands))+"\n")
@@ -50,6 +51,7 @@ func TestThePageOfTheManualHasAll(t *testing.T) {
 
 // The completions have each verb and each flag, and the shells read them.
 func TestTheCompletionsHaveAll(t *testing.T) {
+	t.Parallel()
 	for _, shell := range shells {
 		text := want(t, 0, "", "completion", shell)
 		eachFlag(func(v *verb, f *flag.Flag) {
@@ -76,6 +78,7 @@ func TestTheCompletionsHaveAll(t *testing.T) {
 
 // What bash completes: verbs, the second words of groups, flags, and nothing where files are to be named.
 func TestBashCompletes(t *testing.T) {
+	t.Parallel()
 	if !rig.Has(t, "bash") {
 		return
 	}

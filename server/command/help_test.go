@@ -11,6 +11,7 @@ import (
 // TestHelpIsInGroups: the list of all has the four groups of decision verbs.help, in that order. Each verb of
 // this build stands in it once.
 func TestHelpIsInGroups(t *testing.T) {
+	t.Parallel()
 	all := want(t, 0, "", "-h")
 	var titles, listed, known []string
 	for _, title := range regexp.MustCompile(`(?m)^(\S.*):$`).FindAllStringSubmatch(all, -1) {
@@ -32,6 +33,7 @@ func TestHelpIsInGroups(t *testing.T) {
 
 // TestHelpIsNarrow: no line of the list, of a group or of a verb's own page has more than 78 columns.
 func TestHelpIsNarrow(t *testing.T) {
+	t.Parallel()
 	pages := []string{"-h"}
 	for _, v := range verbs {
 		pages = append(pages, v.name+" -h")
@@ -54,6 +56,7 @@ var imperatives = strings.Fields("answer append back cancel check copy end erase
 
 // TestHelpBeginsWithAnImperative: so does what each verb does (decision verbs.help).
 func TestHelpBeginsWithAnImperative(t *testing.T) {
+	t.Parallel()
 	for _, v := range verbs {
 		if word, _, _ := strings.Cut(v.about, " "); !slices.Contains(imperatives, word) {
 			t.Errorf("%s: %q does not begin with an imperative", v.name, v.about)

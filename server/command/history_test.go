@@ -59,6 +59,7 @@ func linear(history []did) error {
 
 // The check of histories finds what it is for.
 func TestHistoriesThatAreNotLinear(t *testing.T) {
+	t.Parallel()
 	created := did{true, isLive, 1, 5}
 	gone := did{true, isCanceled, 10, 15}
 	doubtful := did{true, isCanceled, 10, never}

@@ -12,6 +12,7 @@ import (
 
 // Decision keep.begins: a keeper is for a clock that runs by itself.
 func TestAKeeperIsForAClockThatRuns(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	keep := []string{"serve", "-data", dir, "-keep", "cat", "-test-clock", "now"}
 	for _, more := range [][]string{{"-frozen"}, {"-seed", "1"}, {"-test-control", "127.0.0.1:1"}} {

@@ -61,6 +61,7 @@ func TestAStopUnderLoadKeepsAll(t *testing.T) {
 
 // The units tell the server alone, which ends its keeper once that has all.
 func TestUnitsLeaveTheKeeperToTheServer(t *testing.T) {
+	t.Parallel()
 	for _, unit := range []string{"waybill", "waybill-standby"} {
 		text := content(t, rig.File("testdata/deploy/"+unit+".service"))
 		if !strings.Contains(text, "\nKillMode=mixed\n") {

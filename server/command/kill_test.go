@@ -81,8 +81,10 @@ var program = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
+// startProcess starts the binary on a directory. One that is not there yet is made a copy of a demo.
 func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 	t.Helper()
+	copyDemo(t, dir)
 	return startCommand(t, exec.Command(bin,
 		append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, flags...)...))
 }
@@ -184,6 +186,7 @@ func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
 // Decision reports.life: a report that was acknowledged is written, once and whole, however often the server
 // is killed.
 func TestKilledServersLoseNoReport(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	var ordered []string
 	for round := range 4 {
@@ -252,6 +255,7 @@ func (p *process) bookUntilKilled(t *testing.T, enough int) (ids []string) {
 
 // Decision journal.durable: every booking that was acknowledged is there, however often the server is killed.
 func TestKilledServersLoseNoBooking(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	var booked []string
 	key := ""
@@ -294,6 +298,7 @@ func offer(t *testing.T, p *process) string {
 // id, one that is killed while a message is sent sends it again under the same id, and the request that was
 // cut short goes on under its key.
 func TestKilledServersAskAndTellAgain(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	var mu sync.Mutex
 	var p *process

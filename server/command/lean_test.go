@@ -18,6 +18,7 @@ import (
 // Decision lean.flags: the verbs and flags of testers and students are exit 2, also as variables, and no help
 // has them.
 func TestWhatIsNotInTheLeanBuild(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{"bench", "bench -bookings 5", "bench -h", "tour -pace 1", "help tour",
 		"conform", "conform -list", "serve -test-clock now", "serve -test-clock=now", "serve -frozen",
 		"serve --frozen=false", "serve -seed 1", "serve -test-control 127.0.0.1:0", "serve -worlds 2",
@@ -60,17 +61,14 @@ func moved(t *testing.T, givenUp bool) string {
 	for _, set := range starts {
 		s, err := server.Open(server.Config{
 			Dir: dir,
+			FS:  rig.Unsynced(dir),
 			Lab: bench.New(set).Lab(),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if s.Fresh() {
-			demo := os.DirFS("../../testdata/demo")
-			err := s.Admin.Import(demo, "demo", admin.ImportOptions{Strict: true}, io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rig.ImportDemo(t, s)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -82,6 +80,7 @@ func moved(t *testing.T, givenUp bool) string {
 // Decision lean.clock: on a directory whose journal has a clock.set whatever writes is exit 78, and leaves it
 // as it was, also where the clock was given up since. What only reads works.
 func TestADirectoryWithATestClockIsOnlyRead(t *testing.T) {
+	t.Parallel()
 	for _, givenUp := range []bool{false, true} {
 		dir := moved(t, givenUp)
 		backup := filepath.Join(t.TempDir(), "backup")
@@ -112,6 +111,7 @@ func TestADirectoryWithATestClockIsOnlyRead(t *testing.T) {
 
 // Nor is such a directory taken as a standby, or gone on with as one.
 func TestAStandbyTakesNoTestClock(t *testing.T) {
+	t.Parallel()
 	dir := moved(t, false)
 	stream := want(t, 0, "clock.set", "tail", "-format", "copy", "-data", dir)
 	receive := func(to string) {

@@ -75,6 +75,7 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 
 // TestOneLineNamesTheNearest: what was mistyped gets one line, with the nearest command or flag.
 func TestOneLineNamesTheNearest(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ line, says string }{
 		{"parnter add x", `there is no command "parnter"; did you mean partner? "waybill help" lists all`},
 		{"partner ad x", `there is no command "partner ad"; did you mean partner add? "waybill help" lists all`},
@@ -103,6 +104,7 @@ func TestOneLineNamesTheNearest(t *testing.T) {
 
 // TestVerbsThatAreApart: what is said of a verb by its name is said of one that there is.
 func TestVerbsThatAreApart(t *testing.T) {
+	t.Parallel()
 	for _, name := range slices.Concat(quiet, mayBeCut, noData) {
 		if v, rest := find(strings.Fields(name)); v == nil || len(rest) > 0 || v.name != name {
 			t.Errorf("there is no verb %q", name)
@@ -112,6 +114,7 @@ func TestVerbsThatAreApart(t *testing.T) {
 
 // TestHelp: for all, a verb and a group, in each form, exit 0; --version too.
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	for line, says := range map[string]string{
 		"help":             "(?s)serve .*verify.*partner add",
 		"-h":               "partner add",
@@ -137,6 +140,7 @@ func TestHelp(t *testing.T) {
 
 // TestJSON: the verbs that list, log and verify print JSON, beside a server and without.
 func TestJSON(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	want(t, 0, "wb_", "partner", "add", "-data", dir, "-company", "zorevia-lines", "Anna")
@@ -192,6 +196,7 @@ func parse(t *testing.T, to any, text string) {
 
 // TestVerifySaysWhatToDo: after damage the next step, with -json where it is.
 func TestVerifySaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	want(t, 0, "wb_", "partner", "add", "-data", dir, "Anna")
@@ -242,6 +247,7 @@ func verdictOf(t *testing.T, text string) (v verdict) {
 
 // TestVerifyJSONOfWhatIsNotSound: each verdict is an object, and says what could be read.
 func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	nothing := written(t, "no note")
@@ -278,6 +284,7 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 
 // TestAFileIsNoDirectory: a file as -data is no data directory.
 func TestAFileIsNoDirectory(t *testing.T) {
+	t.Parallel()
 	file := written(t, "x")
 	for _, line := range []string{"partner list", "log", "verify", "checkpoint"} {
 		want(t, 1, "^waybill: there is no data directory at "+file,
@@ -294,6 +301,7 @@ func (f fullDisk) Write([]byte) (int, error) { return 0, f.err }
 // TestOutputThatCannotBeWritten: what nobody got is not done, whoever does it; a log that nobody reads has
 // ended.
 func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	into := func(err error, args ...string) (int, string) {
@@ -333,6 +341,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 
 // TestAPipeIsNoFeed: what cannot be a feed is refused at once.
 func TestAPipeIsNoFeed(t *testing.T) {
+	t.Parallel()
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -343,6 +352,7 @@ func TestAPipeIsNoFeed(t *testing.T) {
 
 // TestLogOfUnknown: a booking that no line tells of is an error.
 func TestLogOfUnknown(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	const id = "t3ruoNuTuU_mzrLf_b6oxw"
@@ -354,6 +364,7 @@ func TestLogOfUnknown(t *testing.T) {
 
 // TestLogFollows shows lines as they are written, beside a server, until it is stopped.
 func TestLogFollows(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	defer serve(t, "-data", dir).stop()
@@ -384,6 +395,7 @@ func TestLogFollows(t *testing.T) {
 // TestReadingStops: a verb that reads for long ends when the process should, says so, and leaves no half
 // copy.
 func TestReadingStops(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	out := filepath.Join(t.TempDir(), "out")
@@ -412,6 +424,7 @@ func TestReadingStops(t *testing.T) {
 
 // TestKeyWithoutCheckpoints: a key that nothing is held against is no check, and is not passed over.
 func TestKeyWithoutCheckpoints(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	want(t, 2, "-key checks the checkpoints of -against", "verify", "-data", dir, "-key",
@@ -420,6 +433,7 @@ func TestKeyWithoutCheckpoints(t *testing.T) {
 
 // TestBackupNamesThePlace: what a backup cannot read is named by file, line, byte and seq, as by verify.
 func TestBackupNamesThePlace(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	name := filepath.Join(dir, filepath.FromSlash(firstFile))

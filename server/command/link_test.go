@@ -40,6 +40,7 @@ func only(t *testing.T, dir, pattern string) string {
 // the directory itself: what it leads to stays as it is, to the byte and the time, whatever is done with the
 // directory; and where it cannot do without, a start or a verb says which file is a link.
 func TestNothingInTheDirectoryIsOpenedThroughALink(t *testing.T) {
+	t.Parallel()
 	sound := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", sound)
 	s.book(t)
@@ -108,6 +109,7 @@ func TestNothingInTheDirectoryIsOpenedThroughALink(t *testing.T) {
 
 // A link in the place of the socket is not followed to another directory's server; a start takes it away.
 func TestTheSocketIsNoLink(t *testing.T) {
+	t.Parallel()
 	other := filepath.Join(t.TempDir(), "other")
 	serve(t, "-data", other)
 	dir := filepath.Join(t.TempDir(), "data")

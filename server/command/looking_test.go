@@ -53,6 +53,13 @@ func listed(t *testing.T, dir string, more func(fs.FileInfo) any) string {
 func cloned(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "data")
+	copyInto(t, dir, to)
+	return to
+}
+
+// copyInto copies a directory to one that is not there yet, to the byte, without its socket.
+func copyInto(t *testing.T, dir, to string) {
+	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -73,7 +80,6 @@ func cloned(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return to
 }
 
 // looks are the verbs that only look: each list, each dry run, and the token.
@@ -105,6 +111,7 @@ func look(t *testing.T, dir string, line []string) (code int, output string) {
 // A list, a dry run and idtoken change no byte of a directory, nor a time that a file shows, in whatever
 // state it is; and say the same there as a running server says.
 func TestWhatOnlyLooksChangesNothing(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir)
 	said := map[string]string{}
@@ -155,6 +162,7 @@ func TestWhatOnlyLooksChangesNothing(t *testing.T) {
 // No verb makes the key that signs ID tokens: in a directory that was never served idtoken fails, and changes
 // nothing.
 func TestIDTokenOfADirectoryThatWasNeverServed(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	before := tree(t, dir)

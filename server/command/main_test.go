@@ -1,6 +1,7 @@
 package command
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -13,6 +14,10 @@ var programDir string
 // TestMain has paths of sockets fit, and removes the program.
 func TestMain(m *testing.M) {
 	rig.ShortPaths()
+	// They wait for processes, and for keepers that are to be silent: more at a time than there are processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	dir, err := os.MkdirTemp("", "waybill")
 	if err == nil {
 		err = os.Chmod(dir, 0o755) // another user runs the program, too

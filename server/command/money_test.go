@@ -11,6 +11,7 @@ import (
 // Decision statement.rows: what the command line alone shows wrong is 2, a partner or a company that there is
 // not is 1, each in one line.
 func TestStatementSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	want(t, 0, "wb_", "partner", "add", "-data", dir, "anna")
@@ -52,6 +53,7 @@ func TestStatementSaysWhatIsWrong(t *testing.T) {
 
 // Decision audit.pack: the pack has what verify -json says; an OUT that is there is left alone.
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	out := filepath.Join(t.TempDir(), "out.zip")

@@ -52,6 +52,7 @@ func writePair(t *testing.T, cert, key string, serial int64) *x509.Certificate {
 // -tls-cert and -tls-key: TLS 1.2 at least, HTTP/1.1, Secure cookies, whole replies; a new certificate is
 // served as soon as it is there, and one that cannot be read leaves the former in force.
 func TestServeOverTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert := filepath.Join(dir, "cert.pem")
 	key := filepath.Join(dir, "key.pem")
@@ -122,6 +123,7 @@ func TestServeOverTLS(t *testing.T) {
 
 // Decision verbs.exits: what the command line alone shows wrong is 2; a certificate that cannot be read, 78.
 func TestNetworkFlags(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, c := range []struct {
 		code       int

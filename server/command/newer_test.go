@@ -14,6 +14,7 @@ import (
 // A line with a member more, whose hash follows, is of a newer version, and no damage: 78 of what would
 // write, 1 of verify.
 func TestALineOfANewerVersion(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	feed := filepath.Join("..", "..", "testdata", "demo")
 	want(t, 0, "is in force", "import", "-data", dir, feed)

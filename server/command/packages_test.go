@@ -35,6 +35,7 @@ var leanPackages = []string{
 // Decision lean.packages: the lean binary has these packages, none of which is of the lab, and none can move
 // a clock.
 func TestPackagesOfTheLeanBuild(t *testing.T) {
+	t.Parallel()
 	const form = "{{if not .Standard}}{{.ImportPath}} {{.Dir}} {{join .GoFiles \" \"}}{{end}}"
 	out, err := exec.Command("go", "list", "-tags", "lean", "-deps", "-f", form, "waybill").Output()
 	if err != nil {

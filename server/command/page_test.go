@@ -13,6 +13,7 @@ import (
 
 // What the line of a start says of the program is what journal.md has, in that order.
 func TestPageHasWhatAStartSaysOfTheProgram(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../docs/journal.md")
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 // SIGTERM waits for the requests under way, whose answers arrive, and lets no others in; a second one ends
 // the process at once, with an exit code that is not 0, and harms nothing.
 func TestASecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	for _, twice := range []bool{false, true} {
 		p := startProcess(t, bin, dir)
@@ -71,6 +72,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 // Who stops reading a report, as head does, does not decide whether the timetable changes: beside a server
 // and without.
 func TestAClosedPipeEndsNoImport(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	for _, live := range []bool{false, true} {
@@ -98,6 +100,7 @@ func TestAClosedPipeEndsNoImport(t *testing.T) {
 
 // The admin socket, where profiles are, is its owner's only.
 func TestTheAdminSocketIsItsOwners(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	serve(t, "-data", dir)
 	info, err := os.Stat(filepath.Join(dir, "admin.sock"))
@@ -112,6 +115,7 @@ func TestTheAdminSocketIsItsOwners(t *testing.T) {
 // The same source gives the same bytes, wherever it lies: the program, or by default a package whose pages it
 // embeds.
 func TestABuildCanBeRepeated(t *testing.T) {
+	t.Parallel()
 	var first []byte
 	built := "./server/docs"
 	if *rig.Long {

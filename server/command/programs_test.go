@@ -45,6 +45,7 @@ func members(t *testing.T, text string) []string {
 
 // Manifest, checkpoint, ticket check, run and version print JSON for programs.
 func TestWhatActsAndReadsPrintsJSON(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir, "-test-clock", "2026-11-20T08:00:00Z")
 	key := strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))

@@ -49,6 +49,7 @@ const firstFile = "journal/000000000001.jsonl"
 // Decision verify.forked: what an auditor keeps elsewhere shows a journal that was cut or rewritten since, by
 // anyone.
 func TestVerifyAgainst(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 1, "no data directory at", "checkpoint", "-data", dir)
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo") // a verb is as good as a server
@@ -129,6 +130,7 @@ func TestVerifyAgainst(t *testing.T) {
 // Decision copies.checked: a backup of a directory, in use or not, is one that verifies, starts, and knows
 // the same key.
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	to := t.TempDir()
 	want(t, 2, "takes OUT", "backup", "-data", dir)
@@ -163,6 +165,7 @@ func TestBackup(t *testing.T) {
 // Decision copies.checked: a repair writes what is before a damaged line elsewhere, says so in the journal,
 // and does not deceive who kept a checkpoint.
 func TestRepair(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	to := t.TempDir()
 	s := serve(t, "-data", dir)
@@ -213,6 +216,7 @@ func TestRepair(t *testing.T) {
 // Decision verify.missing: a file of the directory that is missing is named, with what that means and what
 // there is to do, and not in the words of the system.
 func TestVerifyNamesAFileThatIsMissing(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	for name, says := range map[string]string{
@@ -244,6 +248,7 @@ func TestVerifyNamesAFileThatIsMissing(t *testing.T) {
 // Decision copies.missing: the command that verify advises works where somebody was forgotten after the
 // damage, also where the line that says so is the damaged one.
 func TestRepairAfterForget(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir)
 	s.book(t)

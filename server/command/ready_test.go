@@ -12,6 +12,7 @@ import (
 
 // ready asks once, or until the server is ready within the time that it waits.
 func TestReadyWaits(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/readyz" || asked.Add(1) < 3 {

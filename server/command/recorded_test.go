@@ -11,6 +11,7 @@ import (
 // Decision conform.recorded: exit 0 where nothing contradicts the interface, 1 where something does, and
 // where the recording cannot be read.
 func TestConformRecorded(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -33,6 +33,7 @@ func (s *serving) book(t *testing.T) {
 // A serve that ends with 78 or 1, for what is wrong with a setting, the clock, or an address, has written no
 // line and made no key, and no directory.
 func TestAServeThatCannotStartWritesNothing(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir)
 	s.book(t)
@@ -100,6 +101,7 @@ func refuses(t *testing.T, fresh string, list []refusal) {
 // A verb that changes something refuses a directory that has lines and no key to sign more, and changes
 // nothing: it would give a standby or a backup a name of its own for ever. Once it was served the verb works.
 func TestAVerbRefusesACopy(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	backup := filepath.Join(t.TempDir(), "backup")
@@ -124,6 +126,7 @@ func TestAVerbRefusesACopy(t *testing.T) {
 // What is written to another user's directory its owner could not open: serve and each verb that changes
 // something, receive too, refuse one, name both users, and make nothing. Lists read it.
 func TestAnotherUsersDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Log("only root can give a directory away; the rule itself is tested in store/durable")
 		return

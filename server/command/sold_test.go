@@ -51,6 +51,7 @@ func feedWithout(t *testing.T, trip string) string {
 // Decision ticket.check: with a directory the run is shown as it was sold and moved, beside a running
 // server and without, also when the timetable no longer has it. No byte of it changes.
 func TestTicketCheckTellsWhatWasSold(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir, "-test-clock", "2026-11-20T08:00:00Z")
 	key := strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
@@ -86,6 +87,7 @@ func TestTicketCheckTellsWhatWasSold(t *testing.T) {
 // Decision pages.clock: the waybill that a verb prints says the test clock of its directory, with and without
 // a server.
 func TestAPrintedWaybillSaysTheTestClock(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := serve(t, "-data", dir, "-test-clock", "2026-11-20T08:00:00Z")
 	print := []string{"manifest", "-data", dir, "-format", "html", "kl-0530", "2026-11-25"}

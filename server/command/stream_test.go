@@ -13,6 +13,7 @@ import (
 // Decision standby.lines: waybill tail -follow -format copy | waybill receive DIR. Whenever the primary is
 // killed, the standby has every line that receive has printed, and serves.
 func TestAStandbyByAPipe(t *testing.T) {
+	t.Parallel()
 	bin, dir := build(t)
 	standby := filepath.Join(filepath.Dir(dir), "standby")
 	p := startProcess(t, bin, dir)

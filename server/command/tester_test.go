@@ -71,6 +71,7 @@ func TestTesterFlagsThatCannotBe(t *testing.T) {
 
 // A seed is for a new directory: exit 78. A directory that stands still goes on so, also without the flag.
 func TestSeedIsForANewDirectory(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	clock := "2026-11-20T08:00:00Z"
 	first := serve(t, "-data", dir, "-test-clock", clock, "-frozen", "-seed", "1")
@@ -93,6 +94,7 @@ func TestSeedIsForANewDirectory(t *testing.T) {
 
 // Decision bench.vary: with the flag answers vary, without it they do not.
 func TestServeVaries(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	var answers []string
 	for _, flags := range [][]string{nil, {"-vary"}, nil} {
@@ -108,6 +110,7 @@ func TestServeVaries(t *testing.T) {
 
 // ready: 0 when /readyz is 200, else 1. conform: 0, 1 where a rule failed, and the interface as a checklist.
 func TestReadyAndConform(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := serve(t, "-data", filepath.Join(dir, "data"), "-test-clock", "2026-11-20T08:00:00Z", "-test-control",
 		"127.0.0.1:0")
@@ -166,6 +169,7 @@ func asks(t *testing.T, code int, pattern string, args ...string) string {
 
 // A run that is stopped says so, by its exit code too.
 func TestConformIsStopped(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-test-clock", "now")
 	want(t, 1, "(?s)not shown  1.01 .*stopped before its end", "conform", "-base-url", "http://"+s.addr)
 }
@@ -173,6 +177,7 @@ func TestConformIsStopped(t *testing.T) {
 // A clock that anybody may move is said in the log, with what that does, where others than this machine reach
 // the server; not where only this machine does, nor where there is no such clock.
 func TestAClockThatOthersCanMoveIsAWarning(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ testClock, isLocal, warned bool }{
 		{true, false, true},
 		{true, true, false},
@@ -191,6 +196,7 @@ func TestAClockThatOthersCanMoveIsAWarning(t *testing.T) {
 
 // What a killed process has left of worlds is gone at the next start, whatever its flags.
 func TestAStartRemovesWorlds(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	serve(t, "-data", dir).stop()
 	left := filepath.Join(dir, "worlds", "a", "journal")
@@ -231,6 +237,7 @@ func portsInRow(t *testing.T, n int) int {
 // The worlds of a start are served at the ports after the control listener's, before main lets anybody in. A
 // port of theirs that is taken is exit 1, and named, before anything is made.
 func TestWorldsOfAStart(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	port := portsInRow(t, 3)
 	at := func(n int) string { return fmt.Sprintf("127.0.0.1:%d", port+n) }

@@ -21,6 +21,7 @@ func with(stdin string, args ...string) (code int, output string) {
 // Decision users.roles: user add reads the password from stdin's first line; a further call adds an access.
 // Decision idtoken.builtin: the development provider's tokens are only minted where it is trusted.
 func TestUserVerbs(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
 	add := func(more ...string) []string {
@@ -78,6 +79,7 @@ func TestUserVerbs(t *testing.T) {
 
 // Decision idtoken.checked: all three flags of a provider, or none.
 func TestProviderFlags(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 2, "must all be given", "serve", "-idp-issuer", "https://sso.example.com")
 	want(t, 2, "must all be given", "serve", "-idp-issuer", "https://sso.example.com", "-idp-audience", "x")
@@ -93,6 +95,7 @@ func TestProviderFlags(t *testing.T) {
 // What somebody else has written does nothing on a terminal: verbs show it as in \u202e, in what they list
 // and in errors. JSON has it as it is.
 func TestWhatVerbsPrintIsHarmless(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
 	code, output := with("secret-enough\n", "user", "add", "-data", dir, "-email", "anna@example.com",

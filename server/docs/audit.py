@@ -27,6 +27,7 @@ Exit code: 0 sound, 1 not, 3 only an end that was never on the disk, 2 the comma
 import argparse
 import base64
 import calendar
+import functools
 import hashlib
 import itertools
 import json
@@ -119,6 +120,7 @@ def bytes_of(point):
 
 BASE = point_of(bytes_of((0, 4, 5, 0)))
 
+@functools.lru_cache(1000)  # a note stands in several files
 def is_signed(key, signature, message):
     point, s = point_of(key), int.from_bytes(signature[32:], "little")
     if point is None or len(signature) != 64 or s >= ORDER:

@@ -108,9 +108,9 @@ func TestPages(t *testing.T) {
 }
 
 // TestReadme runs the commands that the README and its pages say to paste, in one shell, in a copy of what
-// they need, each twice on one server, and sees that they show what the README says. Then a second server is
-// begun. There the commands of the README and of the page for auditors are run once more, by default, and
-// with -long those of all pages. Where there is no curl, it says so and runs none.
+// they need, and sees that they show what the README says. Those of the README and of the page for auditors
+// are run again on the same server, and once more on a second one; with -long those of all pages are. Where
+// there is no curl, it says so and runs none.
 func TestReadme(t *testing.T) {
 	t.Chdir(root)
 	var all strings.Builder

@@ -145,8 +145,8 @@ func pageBlocks(t *testing.T, text string) (blocks []string) {
 	return blocks
 }
 
-// pastePages pastes the commands of the pages in one shell, then each block again, then those of some pages
-// once more from the first on, with another server, in a copy of what they need.
+// pastePages pastes the commands of the pages in one shell, then those of some pages again, then these once
+// more from the first on, with another server, in a copy of what they need.
 func pastePages(t *testing.T, blocks, more []string, bin, dir string) pasted {
 	t.Helper()
 	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")); err != nil {
@@ -161,7 +161,7 @@ func pastePages(t *testing.T, blocks, more []string, bin, dir string) pasted {
 	p.add(t, "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n")
 	all(blocks)
 	p.add(t, ". \"$WAYBILL_DATA.sh\"\n") // what the server has printed
-	all(blocks[1:])
+	all(more[1:])
 	p.add(t, "echo once more\n")
 	all(more)
 	p.add(t, "kill $SERVER\nwait $SERVER\necho DATA=$WAYBILL_DATA\n")

@@ -14,7 +14,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -132,11 +131,7 @@ func TestSignInWithAProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	err = s.Admin.Import(os.DirFS("../../../testdata/demo"), "demo", admin.ImportOptions{Strict: true},
-		new(bytes.Buffer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.ImportDemo(t, s)
 	addUsers(t, s, "anna@example.com", "bohdan@example.com")
 	login := func(name string, want int, more map[string]any) {
 		t.Helper()

@@ -105,7 +105,7 @@ func TestDocumentExamplesAreValid(t *testing.T) {
 					t.Errorf("%s: %s", at, p)
 				}
 			} else if v["x-errors"] != nil {
-				c := &schema.Checker{Doc: schema.Waybill, Ours: true}
+				c := &schema.Checker{Doc: schema.Waybill(), Ours: true}
 				c.CheckErrors(v, at, rig.Object(v, "content", "application/json")["example"])
 				for _, p := range c.Problems {
 					t.Errorf("%s: %s", at, p)

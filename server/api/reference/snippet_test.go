@@ -62,8 +62,12 @@ func (o *opened) newShop(t *testing.T) *shop {
 		t.Fatal(err)
 	}
 	v := *o.Visitor
-	s, err := server.Open(server.Config{Dir: dir, Lab: rig.TestClock(),
-		Now: func() time.Time { return rig.Start }})
+	s, err := server.Open(server.Config{
+		Dir: dir,
+		FS:  rig.Unsynced(dir),
+		Lab: rig.TestClock(),
+		Now: func() time.Time { return rig.Start },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,14 +194,15 @@ func sampleOf(t *testing.T, id, language string) string {
 	return html.UnescapeString(string(shown[1]))
 }
 
-// buildSamples makes one program of all samples in Go, which runs the one that it is asked for.
+// buildSamples makes one program of all samples in Go, which runs the one that it is asked for. The go command
+// keeps what it runs, wherever the source was: it is built only where a sample has changed.
 func buildSamples(t *testing.T) (program string) {
 	dir := t.TempDir()
 	imports := map[string]bool{}
 	var functions strings.Builder
 	var cases strings.Builder
-	for _, op := range rig.Operations {
-		id := op["operationId"].(string)
+	for _, pattern := range slices.Sorted(maps.Keys(rig.Operations)) {
+		id := rig.Operations[pattern]["operationId"].(string)
 		source := sampleOf(t, id, "Go")
 		pretty, err := format.Source([]byte(source))
 		if err != nil || strings.TrimSpace(string(pretty)) != source {
@@ -214,14 +219,14 @@ func buildSamples(t *testing.T) (program string) {
 	}
 	var text strings.Builder
 	text.WriteString("package main\n\nimport (\n")
-	for name := range imports {
+	for _, name := range slices.Sorted(maps.Keys(imports)) {
 		text.WriteString("\t" + name + "\n")
 	}
 	text.WriteString(")\n\n" + functions.String() + "func main() {\n\tfor _, id := range os.Args[1:] {\n" +
 		"\t\tfmt.Println(\"\\n== \" + id)\n\t\tswitch id {\n" + cases.String() + "\t\t}\n\t}\n}\n")
 	write(t, filepath.Join(dir, "main.go"), text.String())
 	write(t, filepath.Join(dir, "go.mod"), "module samples\n\ngo 1.26\n")
-	build := exec.Command("go", "build", "-o", "samples", ".")
+	build := exec.Command("go", "run", "-trimpath", "-exec", "cp", ".", "samples")
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

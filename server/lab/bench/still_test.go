@@ -27,6 +27,7 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 	dir := filepath.Join(t.TempDir(), "data")
 	s, err := server.Open(server.Config{
 		Dir:          dir,
+		FS:           rig.Unsynced(dir),
 		Lab:          rig.StillFromStart(seed.New(number)),
 		MaxTransfers: 1,
 	})
@@ -65,10 +66,7 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 		}
 		return m[1]
 	}
-	demo := os.DirFS("../../../testdata/demo")
-	if err := s.Admin.Import(demo, "demo", admin.ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
-		t.Fatal(err)
-	}
+	rig.ImportDemo(t, s)
 	key, err := s.Admin.AddPartner("anna", nil)
 	if err != nil {
 		t.Fatal(err)

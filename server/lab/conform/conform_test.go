@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -52,8 +51,10 @@ func newBench(t *testing.T) *bench {
 func startBench(t *testing.T, set testbench.Settings) *bench {
 	t.Helper()
 	lab := testbench.New(set)
+	dir := filepath.Join(t.TempDir(), "d")
 	cfg := server.Config{
-		Dir:          filepath.Join(t.TempDir(), "d"),
+		Dir:          dir,
+		FS:           rig.Unsynced(dir),
 		Log:          slog.New(slog.DiscardHandler),
 		Lab:          lab.Lab(),
 		MaxTransfers: 1,
@@ -66,10 +67,7 @@ func startBench(t *testing.T, set testbench.Settings) *bench {
 		t.Fatal(err)
 	}
 	s := f.Server
-	demo := os.DirFS("../../../testdata/demo")
-	if err := s.Admin.Import(demo, "demo", admin.ImportOptions{Strict: true}, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	rig.ImportDemo(t, s)
 	b := &bench{t: t, base: f.URL}
 	b.opt.Write = true
 	if b.opt.Key, err = s.Admin.AddPartner("anna", nil); err != nil {

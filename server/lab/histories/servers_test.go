@@ -88,8 +88,10 @@ func startOurs(t testing.TB, feed string) *ours {
 		StartAt:   start,
 		Frozen:    true,
 	})
+	dir := filepath.Join(t.TempDir(), "d")
 	cfg := server.Config{
-		Dir:          filepath.Join(t.TempDir(), "d"),
+		Dir:          dir,
+		FS:           rig.Unsynced(dir),
 		Log:          slog.New(slog.DiscardHandler),
 		Lab:          lab.Lab(),
 		MaxTransfers: 1,
@@ -143,11 +145,12 @@ func (o *ours) call(t testing.TB, method, path, body string) []byte {
 // reset has the world become what it was.
 func (o *ours) reset(t testing.TB) { o.call(t, "PUT", "/worlds/history", `{"from":"main"}`) }
 
-// buildMini builds the small server from its source, and returns the program.
+// buildMini builds the small server from its source, and returns the program. The go command keeps what it
+// runs, not what it builds: it is linked only where something has changed.
 func buildMini(t testing.TB, source string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "mini")
-	build := exec.Command("go", "build", "-o", program, ".")
+	build := exec.Command("go", "run", "-exec", "cp", ".", program)
 	build.Dir = source
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -38,20 +39,23 @@ type exchange struct {
 }
 
 // routes finds the pattern of a request as a router would.
-var routes = newRoutes()
+var routes = sync.OnceValue(newRoutes)
 
 func newRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
-	for pattern := range ours {
+	for pattern := range ours() {
 		mux.Handle(pattern, http.NotFoundHandler())
 	}
 	return mux
 }
 
-// ours are the calls of this program, stated those of the interface, by their patterns.
+// calls are operations, by their patterns.
+type calls map[string]map[string]any
+
+// ours returns the calls of this program, stated those of the interface.
 var (
-	ours   = schema.Waybill.Operations("paths")
-	stated = theInterface.Operations("paths")
+	ours   = sync.OnceValue(func() calls { return schema.Waybill().Operations("paths") })
+	stated = sync.OnceValue(func() calls { return theInterface().Operations("paths") })
 )
 
 // place returns method, path and which exchange it is, without a value.
@@ -65,7 +69,7 @@ func (x *exchange) call() string {
 	}
 	var parts []string
 	for part := range strings.SplitSeq(strings.Trim(x.path, "/"), "/") {
-		if !literals[part] {
+		if !literals()[part] {
 			part = "{…}"
 		}
 		parts = append(parts, part)
@@ -80,11 +84,11 @@ func (x *exchange) call() string {
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 // literals are the words that stand in the paths of the document.
-var literals = wordsOfPaths()
+var literals = sync.OnceValue(wordsOfPaths)
 
 func wordsOfPaths() map[string]bool {
 	words := map[string]bool{}
-	for pattern := range ours {
+	for pattern := range ours() {
 		_, path, _ := strings.Cut(pattern, " ")
 		for part := range strings.SplitSeq(path, "/") {
 			words[part] = part != "" && part[0] != '{'
@@ -111,7 +115,7 @@ func (x *exchange) setTarget(target string) (isCall bool, err error) {
 	x.query = u.Query()
 	r := &http.Request{Method: x.method, URL: &url.URL{Path: x.path}}
 	if path.Clean(x.path) == x.path {
-		_, x.pattern = routes.Handler(r)
+		_, x.pattern = routes().Handler(r)
 	}
 	x.vars = map[string]string{}
 	_, known, _ := strings.Cut(x.pattern, " ")
@@ -149,8 +153,8 @@ func (x *exchange) isV2() bool { return strings.HasPrefix(x.path, "/v2/") }
 
 // needsKey reports whether a call is one of a partner.
 func (x *exchange) needsKey() bool {
-	for _, scheme := range schema.Elements(ours[x.pattern]["security"]) {
-		if schema.Waybill.Object(scheme)["partnerKey"] != nil {
+	for _, scheme := range schema.Elements(ours()[x.pattern]["security"]) {
+		if schema.Waybill().Object(scheme)["partnerKey"] != nil {
 			return true
 		}
 	}

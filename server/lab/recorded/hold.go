@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"waybill/server/lab/recorded/schema"
 )
@@ -19,7 +20,7 @@ import (
 //go:embed interface.json
 var interfaceText []byte
 
-var theInterface = schema.MustRead(interfaceText)
+var theInterface = sync.OnceValue(func() schema.Document { return schema.MustRead(interfaceText) })
 
 // hold holds an exchange against the interface, and against what this program answers and takes.
 func (x *exchange) hold(contradicts, told *findings) {
@@ -78,13 +79,13 @@ func shownPlace(place string) string {
 
 // againstInterface returns what of an exchange the interface excludes.
 func (x *exchange) againstInterface() (list []fault) {
-	op := stated[x.pattern]
+	op := stated()[x.pattern]
 	want, _ := op["success"].(string)
 	if x.ok() && op != nil {
 		if want != "" && strconv.Itoa(x.status) != want {
 			list = append(list, x.statusFault("and the interface has "+want))
 		}
-		list = append(list, x.takenAgainst(theInterface, op["query"], op["body"])...)
+		list = append(list, x.takenAgainst(theInterface(), op["query"], op["body"])...)
 	}
 	if x.isLegacy() {
 		return append(list, x.legacyHeaders()...)
@@ -98,14 +99,14 @@ func (x *exchange) againstInterface() (list []fault) {
 		}
 		return append(list, fault{place: "the body", what: "is not JSON"})
 	}
-	c := &schema.Checker{Doc: theInterface}
-	schemas := theInterface.Object(theInterface, "components", "schemas")
+	c := &schema.Checker{Doc: theInterface()}
+	schemas := theInterface().Object(theInterface(), "components", "schemas")
 	switch {
 	case x.status >= http.StatusBadRequest:
 		c.Check(schemas["Errors"], "", x.answer.value, "body")
 	case x.ok():
 		c.Check(schemas["Body"], "", x.answer.value, "body")
-		if data := theInterface.Object(x.answer.value)["data"]; data != nil {
+		if data := theInterface().Object(x.answer.value)["data"]; data != nil {
 			c.Check(op["answer"], "", data, "body.data")
 		}
 	}
@@ -174,7 +175,7 @@ func typed(doc schema.Document, s any, text string) any {
 
 // againstOurs returns what of an exchange is other than this program has it.
 func (x *exchange) againstOurs() (list []fault) {
-	op := ours[x.pattern]
+	op := ours()[x.pattern]
 	known := x.parameters()
 	for name := range x.query {
 		if known[name] == nil {
@@ -183,13 +184,13 @@ func (x *exchange) againstOurs() (list []fault) {
 		}
 	}
 	slices.SortFunc(list, func(a, b fault) int { return strings.Compare(a.what, b.what) })
-	answer := schema.Waybill.Object(op, "responses", strconv.Itoa(x.status))
+	answer := schema.Waybill().Object(op, "responses", strconv.Itoa(x.status))
 	if answer == nil {
 		return append(list, x.statusFault("which this program does not answer"))
 	}
 	if x.ok() {
-		media := schema.Waybill.Object(op, "requestBody", "content", "application/json")
-		list = append(list, x.takenAgainst(schema.Waybill, known, media["schema"])...)
+		media := schema.Waybill().Object(op, "requestBody", "content", "application/json")
+		list = append(list, x.takenAgainst(schema.Waybill(), known, media["schema"])...)
 	}
 	if x.answer.lost {
 		return append(list, fault{what: "the recording lacks the answer's body: nothing was compared"})
@@ -202,7 +203,7 @@ func (x *exchange) againstOurs() (list []fault) {
 
 // bodyAgainstOurs returns what of the answer's body is other than in the document.
 func (x *exchange) bodyAgainstOurs(answer map[string]any) []fault {
-	content := schema.Waybill.Object(answer, "content")
+	content := schema.Waybill().Object(answer, "content")
 	isJSON := content["application/json"] != nil
 	switch {
 	case isJSON && !x.answer.isJSON:
@@ -210,8 +211,8 @@ func (x *exchange) bodyAgainstOurs(answer map[string]any) []fault {
 	case !isJSON:
 		return nil // a page or a table
 	}
-	c := &schema.Checker{Doc: schema.Waybill, Ours: true}
-	c.Check(schema.Waybill.Object(content, "application/json")["schema"], "", x.answer.value, "body")
+	c := &schema.Checker{Doc: schema.Waybill(), Ours: true}
+	c.Check(schema.Waybill().Object(content, "application/json")["schema"], "", x.answer.value, "body")
 	list := faults(c)
 	for i, entry := range x.errors() {
 		list = append(list, errorAgainstOurs(answer, entry, fmt.Sprintf("body.errors[%d]", i))...)
@@ -230,13 +231,13 @@ func errorAgainstOurs(answer map[string]any, entry any, place string) []fault {
 	var codes []string
 	found := false
 	for _, kind := range schema.Elements(answer["x-errors"]) {
-		kind := schema.Waybill.Resolve(kind)
-		known, _ := schema.Waybill.Object(kind, "properties", "errorCode")["const"].(string)
+		kind := schema.Waybill().Resolve(kind)
+		known, _ := schema.Waybill().Object(kind, "properties", "errorCode")["const"].(string)
 		codes = append(codes, known)
 		if known != code {
 			continue
 		}
-		c := &schema.Checker{Doc: schema.Waybill, Ours: true}
+		c := &schema.Checker{Doc: schema.Waybill(), Ours: true}
 		c.Check(kind, "", entry, place)
 		if list := faults(c); !found || len(list) < len(nearest) {
 			nearest = list
@@ -258,8 +259,8 @@ func errorAgainstOurs(answer map[string]any, entry any, place string) []fault {
 // parameters returns the schemas of the parameters of a query that the document has, by name.
 func (x *exchange) parameters() map[string]any {
 	known := map[string]any{}
-	for _, p := range schema.Elements(ours[x.pattern]["parameters"]) {
-		p := schema.Waybill.Resolve(p)
+	for _, p := range schema.Elements(ours()[x.pattern]["parameters"]) {
+		p := schema.Waybill().Resolve(p)
 		if name, ok := p["name"].(string); ok && p["in"] == "query" {
 			known[name] = p["schema"]
 		}

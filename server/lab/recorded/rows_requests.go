@@ -47,11 +47,11 @@ func (x *exchange) refusedBody() bool {
 	if !x.request.isJSON {
 		return true
 	}
-	media := schema.Waybill.Object(ours[x.pattern], "requestBody", "content", "application/json")
+	media := schema.Waybill().Object(ours()[x.pattern], "requestBody", "content", "application/json")
 	if media == nil {
 		return false
 	}
-	c := &schema.Checker{Doc: schema.Waybill}
+	c := &schema.Checker{Doc: schema.Waybill()}
 	c.Check(media["schema"], "", x.request.value, "body")
 	return slices.ContainsFunc(c.Problems, func(p schema.Problem) bool {
 		return p.Keyword == "additionalProperties" || p.Keyword == "type" && p.Got == nil
@@ -65,7 +65,7 @@ func (x *exchange) isOtherMedia() bool {
 }
 
 func (r *Recording) bodiesStrict(x *exchange) sight {
-	takesBody := x.isV2() && x.isWrite() && ours[x.pattern]["requestBody"] != nil
+	takesBody := x.isV2() && x.isWrite() && ours()[x.pattern]["requestBody"] != nil
 	if !takesBody || x.isOtherMedia() || !x.refusedBody() {
 		return unseen
 	}
@@ -318,15 +318,15 @@ func (r *Recording) idsDerived(x *exchange) sight {
 // valuesAbsent looks for members that are empty, and for those that are null or missing where they would be
 // empty here.
 func (r *Recording) valuesAbsent(x *exchange) sight {
-	answer := schema.Waybill.Object(ours[x.pattern], "responses", "200")
+	answer := schema.Waybill().Object(ours()[x.pattern], "responses", "200")
 	if x.status == http.StatusCreated {
-		answer = schema.Waybill.Object(ours[x.pattern], "responses", "201")
+		answer = schema.Waybill().Object(ours()[x.pattern], "responses", "201")
 	}
 	if !x.isV2() || !x.ok() || answer == nil || !x.answer.isJSON {
 		return unseen
 	}
-	c := &schema.Checker{Doc: schema.Waybill}
-	media := schema.Waybill.Object(answer, "content", "application/json")
+	c := &schema.Checker{Doc: schema.Waybill()}
+	media := schema.Waybill().Object(answer, "content", "application/json")
 	c.Check(media["schema"], "", x.answer.value, "body")
 	for _, p := range c.Problems {
 		if p.Keyword == "required" {

@@ -180,7 +180,7 @@ func (f *troubledFile) Sync() error {
 // Started opens a copy for the first time, and verifies it with the witness's key.
 func (p *Proven) Started(t *testing.T, dir string, now func() time.Time) (verify.Report, error) {
 	t.Helper()
-	s, err := server.Open(server.Config{Dir: dir, Now: now})
+	s, err := server.Open(server.Config{Dir: dir, FS: Unsynced(dir), Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,31 +18,31 @@ import (
 )
 
 // Specification is /openapi.json as a client reads it.
-var Specification = map[string]any(schema.Waybill)
+var Specification = map[string]any(schema.Waybill())
 
 // Operations are the document's, by the pattern of their route.
 var Operations = OperationsOf("paths")
 
 // OperationsOf returns the operations of a section of the document, by method and path.
 func OperationsOf(section string) map[string]map[string]any {
-	return schema.Waybill.Operations(section)
+	return schema.Waybill().Operations(section)
 }
 
 // ErrorKinds are the errors that an entry of the envelope may be.
 var ErrorKinds = Object(Specification, "components", "x-errors")
 
 // Object returns a member of a member of the document that is an object; nil where there is none.
-func Object(v any, names ...string) map[string]any { return schema.Waybill.Object(v, names...) }
+func Object(v any, names ...string) map[string]any { return schema.Waybill().Object(v, names...) }
 
 // Resolve returns an object of the document, or the one that its $ref names.
-func Resolve(v any) map[string]any { return schema.Waybill.Resolve(v) }
+func Resolve(v any) map[string]any { return schema.Waybill().Resolve(v) }
 
 // Elements returns the elements of a list; none where it is none.
 func Elements(v any) []any { return schema.Elements(v) }
 
 // Valid checks a value against a schema that stands at a place of the document.
 func Valid(s any, at string, v any) *schema.Checker {
-	c := &schema.Checker{Doc: schema.Waybill}
+	c := &schema.Checker{Doc: schema.Waybill()}
 	c.Check(s, at, v, "body")
 	return c
 }
@@ -55,7 +55,7 @@ func ValidWritten(s any, at string, v any) *schema.Checker {
 }
 
 // written returns a checker of what Waybill wrote.
-func written() *schema.Checker { return &schema.Checker{Doc: schema.Waybill, Ours: true} }
+func written() *schema.Checker { return &schema.Checker{Doc: schema.Waybill(), Ours: true} }
 
 // IsPage reports whether a path is that of a page, which people read: the document does not have it.
 func IsPage(path string) bool {

@@ -59,7 +59,7 @@ POST /v2/auth/idp/login {"idToken":"$token"}
 // Reopen opens the directory once more.
 func (o *Office) Reopen() {
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	var fsys durable.FS = failingFS{durable.Dir(o.dir), o}
+	var fsys durable.FS = failingFS{Unsynced(o.dir), o}
 	if o.Wrap != nil {
 		fsys = o.Wrap(fsys)
 	}

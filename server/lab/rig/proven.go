@@ -58,6 +58,7 @@ func (p *Proven) Forget(t *testing.T, field, value string) {
 	t.Helper()
 	s, err := server.Open(server.Config{
 		Dir:       p.Dir,
+		FS:        Unsynced(p.Dir),
 		Now:       func() time.Time { return Start },
 		Witnesses: []witness.Peer{p.Witness.Peer()},
 	})

@@ -16,7 +16,6 @@
 package rig
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +23,6 @@ import (
 	"time"
 
 	"waybill/server"
-	"waybill/server/operate/admin"
 )
 
 // File returns the path of a file of this module, from whatever folder the tests run in.
@@ -80,7 +78,8 @@ func BubbleClock() func() time.Time {
 // Start is when transcripts start, by the server's clock.
 var Start = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
-// Demo is a server on the demo network at Start, with a partner's key.
+// Demo is a server on the demo network at Start, with a partner's key. Unless the settings have files of their
+// own, its directory is not synced.
 func Demo(t testing.TB, cfg server.Config) (*server.Server, string) {
 	t.Helper()
 	if cfg.Dir == "" {
@@ -88,6 +87,9 @@ func Demo(t testing.TB, cfg server.Config) (*server.Server, string) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = func() time.Time { return Start }
+	}
+	if cfg.FS == nil {
+		cfg.FS = Unsynced(cfg.Dir)
 	}
 	s, err := server.Open(cfg)
 	if err != nil {
@@ -99,11 +101,7 @@ func Demo(t testing.TB, cfg server.Config) (*server.Server, string) {
 		}
 	})
 	if s.Fresh() {
-		err := s.Admin.Import(os.DirFS(File("testdata/demo")), "demo", admin.ImportOptions{Strict: true},
-			new(bytes.Buffer))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ImportDemo(t, s)
 	}
 	key, err := s.Admin.AddPartner("anna", nil)
 	if err != nil {

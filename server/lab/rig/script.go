@@ -91,18 +91,14 @@ func NewPlayer(t *testing.T, dir, file string) *Player {
 	t.Cleanup(func() { p.S.Close() })
 	p.log = slog.New(slog.NewJSONHandler(&p.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	p.open()
-	err := p.S.Admin.Import(os.DirFS(File("testdata/demo")), "demo", admin.ImportOptions{Strict: true},
-		new(bytes.Buffer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ImportDemo(t, p.S)
 	return p
 }
 
 func (p *Player) open() {
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles start
 	cfg := server.Config{
-		Dir: p.dir, Log: p.log, MaxTransfers: 1, Lab: NoClock(),
+		Dir: p.dir, FS: Unsynced(p.dir), Log: p.log, MaxTransfers: 1, Lab: NoClock(),
 		Now: func() time.Time { return time.Now().Add(Start.Sub(began)) },
 	}
 	if strings.HasPrefix(p.file, "clock") {

@@ -48,7 +48,12 @@ func NewVisitorOn(t *testing.T, dir string) *Visitor {
 	if err := os.CopyFS(dir, visited.files); err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.Open(server.Config{Dir: dir, Lab: TestClock(), Now: func() time.Time { return Start }})
+	s, err := server.Open(server.Config{
+		Dir: dir,
+		FS:  Unsynced(dir),
+		Lab: TestClock(),
+		Now: func() time.Time { return Start },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,11 +42,7 @@ func start(t *testing.T, number uint64, varies bool) *client {
 	t.Helper()
 	x := &client{t: t, dir: filepath.Join(t.TempDir(), "d")}
 	x.open(number, varies)
-	demo := os.DirFS(rig.File("testdata/demo"))
-	err := x.s.Admin.Import(demo, "demo", admin.ImportOptions{Strict: true}, new(bytes.Buffer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.ImportDemo(t, x.s)
 	key, err := x.s.Admin.AddPartner("anna", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +65,7 @@ func (x *client) open(number uint64, varies bool) {
 	}
 	s, err := server.Open(server.Config{
 		Dir:          x.dir,
+		FS:           rig.Unsynced(x.dir),
 		Lab:          bench.New(set).Lab(),
 		MaxTransfers: 1,
 	})

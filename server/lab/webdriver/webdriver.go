@@ -209,6 +209,19 @@ func (b *Browser) Dark(dark bool) error {
 	}, nil)
 }
 
+// Reset has the browser be as it was at its start: on an empty page, of its own size and light, without cookies
+// and with a silent console.
+func (b *Browser) Reset() error {
+	_, err := b.Complaints()
+	return errors.Join(
+		err,
+		b.Go("about:blank"),
+		b.command("Network.clearBrowserCookies", object{}, nil),
+		b.command("Emulation.clearDeviceMetricsOverride", object{}, nil),
+		b.command("Emulation.setEmulatedMedia", object{}, nil),
+	)
+}
+
 // command sends a command of the browser's own.
 func (b *Browser) command(name string, params object, value any) error {
 	return b.do("POST", "/goog/cdp/execute", object{"cmd": name, "params": params}, value)

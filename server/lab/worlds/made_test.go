@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/server/lab/rig"
 	"waybill/store/durable"
 )
 
@@ -78,15 +79,15 @@ func TestWorldsAreListedAsPeopleCount(t *testing.T) {
 }
 
 // Decision worlds.unsynced: nothing of a world is synced, neither its files nor its directories, also after a
-// reset; what is synced of main is.
+// reset; main has the files that it was given.
 func TestAWorldIsNotSynced(t *testing.T) {
 	x := newControl(t)
 	x.world("a", Main)
 	notSynced(t, x.c.find("a"), filepath.Join(x.dir, "worlds", "a"))
 	x.call(200, "PUT", "/worlds/a", `{"from":"main"}`)
 	notSynced(t, x.c.find("a"), filepath.Join(x.dir, "worlds", "a"))
-	if fsys := x.c.find(Main).Front.Config().FS; fsys != nil {
-		t.Errorf("main is served from %T, want its own directory", fsys)
+	if fsys := x.c.find(Main).Front.Config().FS; fsys != rig.Unsynced(x.dir) {
+		t.Errorf("main is served from %T, want what it was given", fsys)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"waybill/server"
 	"waybill/server/front"
 	"waybill/server/lab/bench"
+	"waybill/server/lab/rig"
 	"waybill/server/lab/seed"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/backup"
@@ -60,6 +61,7 @@ func startControl(t *testing.T, set bench.Settings) *control {
 	b := bench.New(set)
 	cfg := server.Config{
 		Dir:          dir,
+		FS:           rig.Unsynced(dir),
 		Log:          slog.New(slog.DiscardHandler),
 		Lab:          b.Lab(),
 		MaxTransfers: 1,
@@ -72,10 +74,7 @@ func startControl(t *testing.T, set bench.Settings) *control {
 		t.Fatal(err)
 	}
 	s := f.Server
-	demo := os.DirFS("../../../testdata/demo")
-	if err := s.Admin.Import(demo, "demo", admin.ImportOptions{Strict: true}, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	rig.ImportDemo(t, s)
 	key, err := s.Admin.AddPartner("anna", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"testing"
 
 	"waybill/server/lab/rig"
@@ -23,10 +24,24 @@ type screen struct {
 	axe  string // the source of what checks that everybody can use a page; "" is not there
 }
 
-// newScreen opens a browser at the desk; nil where there is none, which is said.
+// window is the one browser of all tests: its start takes longer than most that is done with it. Who has the
+// lock has the browser.
+var window struct {
+	sync.Mutex
+	*webdriver.Browser
+}
+
+// newScreen opens the desk in the browser; nil where there is none, which is said.
 func newScreen(t *testing.T) *screen {
 	t.Helper()
-	b, err := webdriver.Start()
+	window.Lock()
+	t.Cleanup(window.Unlock)
+	var err error
+	if window.Browser == nil {
+		window.Browser, err = webdriver.Start()
+	} else {
+		err = window.Reset()
+	}
 	if errors.Is(err, webdriver.ErrNoBrowser) {
 		t.Log("left out: ", err)
 		return nil
@@ -34,7 +49,7 @@ func newScreen(t *testing.T) *screen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.Close() })
+	b := window.Browser
 	s := &screen{operator: newOperator(t), Browser: b}
 	s.enter()
 	var link string

@@ -21,8 +21,8 @@ import (
 	"waybill/server"
 	"waybill/server/front"
 	"waybill/server/lab/bench"
+	"waybill/server/lab/rig"
 	"waybill/server/lab/worlds"
-	"waybill/server/operate/admin"
 	"waybill/server/operate/door"
 	"waybill/store/durable"
 )
@@ -54,7 +54,7 @@ func newOperator(t *testing.T) *operator {
 	return newOperatorOn(t, filepath.Join(t.TempDir(), "d"), nil)
 }
 
-// newOperatorOn does the same in a directory, by a file system; nil is the machine's.
+// newOperatorOn does the same in a directory, by a file system; nil is one that is not synced.
 func newOperatorOn(t *testing.T, dir string, fsys durable.FS) *operator {
 	t.Helper()
 	return newOperatorWith(t, server.Config{Dir: dir, FS: fsys})
@@ -68,6 +68,9 @@ func newOperatorWith(t *testing.T, cfg server.Config) *operator {
 	cfg.Log = slog.New(slog.DiscardHandler)
 	cfg.Lab = b.Lab()
 	cfg.MaxTransfers = 1
+	if cfg.FS == nil {
+		cfg.FS = rig.Unsynced(cfg.Dir)
+	}
 	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -75,11 +78,7 @@ func newOperatorWith(t *testing.T, cfg server.Config) *operator {
 	if err := f.Open(); err != nil {
 		t.Fatal(err)
 	}
-	demo := os.DirFS("../../../testdata/demo")
-	err = f.Server.Admin.Import(demo, "demo", admin.ImportOptions{Strict: true}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.ImportDemo(t, f.Server)
 	if o.key, err = f.Server.Admin.AddPartner("anna", nil); err != nil {
 		t.Fatal(err)
 	}

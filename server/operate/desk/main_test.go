@@ -7,8 +7,12 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// TestMain has paths of sockets fit.
+// TestMain has paths of sockets fit, and ends the browser.
 func TestMain(m *testing.M) {
 	rig.ShortPaths()
-	os.Exit(m.Run())
+	code := m.Run()
+	if window.Browser != nil {
+		window.Close()
+	}
+	os.Exit(code)
 }

@@ -103,6 +103,7 @@ func (h *honest) serve(t *testing.T, dir string, from time.Time, w *rig.Cosigner
 	x := &trader{honest: h, since: new(atomic.Int64)}
 	s, key := rig.Demo(t, server.Config{
 		Dir:       dir,
+		FS:        rig.Unsynced(dir),
 		Now:       func() time.Time { return from.Add(time.Duration(x.since.Load())) },
 		Witnesses: []witness.Peer{w.Peer()},
 	})
@@ -121,7 +122,7 @@ func (h *honest) servedOn(t *testing.T, dir string) string {
 	t.Helper()
 	dir = copied(t, dir)
 	later := day.Add(48 * time.Hour)
-	s, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return later }})
+	s, err := server.Open(server.Config{Dir: dir, FS: rig.Unsynced(dir), Now: func() time.Time { return later }})
 	if err != nil {
 		return dir
 	}

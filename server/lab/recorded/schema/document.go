@@ -2,9 +2,9 @@
 // one that this program publishes, [Waybill], and the one of package recorded, which has only what the
 // interface itself states.
 //
-//	op := schema.Waybill.Operations("paths")["GET /v2/cities"]
-//	c := schema.Checker{Doc: schema.Waybill}
-//	answer := schema.Waybill.Object(op, "responses", "200", "content", "application/json")
+//	op := schema.Waybill().Operations("paths")["GET /v2/cities"]
+//	c := schema.Checker{Doc: schema.Waybill()}
+//	answer := schema.Waybill().Object(op, "responses", "200", "content", "application/json")
 //	c.Check(answer["schema"], "", value, "body")
 //	for _, p := range c.Problems { … }
 //
@@ -15,6 +15,7 @@ package schema
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 
 	"waybill/server/api/reference"
 )
@@ -22,8 +23,9 @@ import (
 // Document is an OpenAPI document, or a part of one, as encoding/json decodes it.
 type Document map[string]any
 
-// Waybill is /openapi.json as a client reads it.
-var Waybill = MustRead(reference.OpenAPI)
+// Waybill returns /openapi.json as a client reads it. It is decoded when it is first asked for, which few
+// commands do: each would start 10 ms later.
+var Waybill = sync.OnceValue(func() Document { return MustRead(reference.OpenAPI) })
 
 // MustRead decodes a document that is part of the program. It panics where that is not JSON object.
 func MustRead(text []byte) (doc Document) {

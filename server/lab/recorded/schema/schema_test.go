@@ -32,7 +32,7 @@ func TestProblemsWithoutValues(t *testing.T) {
 		if d.Decode(&s) != nil || d.Decode(&v) != nil {
 			t.Fatal(text)
 		}
-		c := Checker{Doc: Waybill}
+		c := Checker{Doc: Waybill()}
 		c.Check(s, "", v, "v")
 		if len(c.Problems) == 0 {
 			t.Errorf("%s: holds", text)
@@ -65,9 +65,9 @@ func TestWordsAreShown(t *testing.T) {
 func TestProblemsHaveOneOrder(t *testing.T) {
 	var first []string
 	for range 20 {
-		c := Checker{Doc: Waybill}
+		c := Checker{Doc: Waybill()}
 		city := map[string]any{"name": 1.0, "slug": 2.0}
-		c.Check(Waybill.Object(Waybill, "components", "schemas", "City"), "", city, "v")
+		c.Check(Waybill().Object(Waybill, "components", "schemas", "City"), "", city, "v")
 		var said []string
 		for _, p := range c.Problems {
 			said = append(said, p.String())
