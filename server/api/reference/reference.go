@@ -66,18 +66,18 @@ func (s *Publisher) GetPage(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Get("lang") == "uk" && made()["uk/"+name] != nil {
 		name = "uk/" + name
 	}
+	text, made := texts()[name], made()[name]
+	if text == nil && made == nil {
+		return s.SayMissing(w, r)
+	}
 	language := "en"
 	if strings.HasPrefix(name, "uk/") {
 		language = "uk"
 	}
 	w.Header().Set("Content-Language", language)
-	if text := texts()[name]; text != nil {
-		return text.SendTagged(w, r)
-	}
-	made := made()[name]
 	switch {
-	case made == nil:
-		return s.SayMissing(w, r)
+	case text != nil:
+		return text.SendTagged(w, r)
 	case s.Config.TestClock:
 		return s.send(w, http.StatusOK, made)
 	}

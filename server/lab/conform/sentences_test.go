@@ -83,9 +83,9 @@ func TestThePageSaysWhatIsNotCovered(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		fmt.Sprintf("The interface has %d sentences. To %d of them", all, all-unseen),
-		fmt.Sprintf("the other %d name", unseen),
-		fmt.Sprintf("these are at least %d rules", len(withoutControl(t))),
+		fmt.Sprintf("The interface has %d sentences. For %d of them", all, all-unseen),
+		fmt.Sprintf("The other %d name", unseen),
+		fmt.Sprintf("at least %d rules", len(withoutControl(t))),
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)

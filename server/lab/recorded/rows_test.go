@@ -188,7 +188,7 @@ func TestRowsAreThoseOfTheDecisions(t *testing.T) {
 		t.Errorf("only %d rows are looked for", len(rows))
 	}
 	page, err := docs.Files.ReadFile("testing.md")
-	if err != nil || !strings.Contains(string(page), fmt.Sprintf(" %d rows of the decisions\n", len(rows))) {
+	if err != nil || !strings.Contains(string(page), fmt.Sprintf(" %d rows of the decisions ", len(rows))) {
 		t.Errorf("testing.md does not say that %d rows are looked for: %v", len(rows), err)
 	}
 	var got []string

@@ -122,7 +122,8 @@ func (h *honest) servedOn(t *testing.T, dir string) string {
 	t.Helper()
 	dir = copied(t, dir)
 	later := day.Add(48 * time.Hour)
-	s, err := server.Open(server.Config{Dir: dir, FS: rig.Unsynced(dir), Now: func() time.Time { return later }})
+	now := func() time.Time { return later }
+	s, err := server.Open(server.Config{Dir: dir, FS: rig.Unsynced(dir), Now: now})
 	if err != nil {
 		return dir
 	}

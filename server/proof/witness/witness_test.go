@@ -364,7 +364,8 @@ func TestAWitnessFromTheFuture(t *testing.T) {
 		}
 		s := openWitnessed(t, t.TempDir(), w)
 		s.Ask()
-		if code, _ := s.Get("?witnessed"); code != 404 || !s.Log.Has("level=ERROR", "its signature says") {
+		if code, _ := s.Get("?witnessed"); code != 404 ||
+			!s.Log.Has("level=ERROR", "its signature has an impossible time") {
 			t.Errorf("time %d: %d, %s", at, code, &s.Log.B)
 		}
 		s.Close()

@@ -27,7 +27,7 @@ type Document map[string]any
 // commands do: each would start 10 ms later.
 var Waybill = sync.OnceValue(func() Document { return MustRead(reference.OpenAPI) })
 
-// MustRead decodes a document that is part of the program. It panics where that is not JSON object.
+// MustRead decodes a document that is part of the program. It panics where that is not a JSON object.
 func MustRead(text []byte) (doc Document) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		panic(err)

@@ -67,7 +67,7 @@ func TestProblemsHaveOneOrder(t *testing.T) {
 	for range 20 {
 		c := Checker{Doc: Waybill()}
 		city := map[string]any{"name": 1.0, "slug": 2.0}
-		c.Check(Waybill().Object(Waybill, "components", "schemas", "City"), "", city, "v")
+		c.Check(Waybill().Object(Waybill(), "components", "schemas", "City"), "", city, "v")
 		var said []string
 		for _, p := range c.Problems {
 			said = append(said, p.String())
