@@ -10,8 +10,8 @@ import (
 )
 
 // copyDemo makes a directory that is not there yet what the first start of a demo leaves, and returns the key
-// of its partner; "" where the directory is there. The demo is made once for all tests and copied: most of the
-// work of a first start is what is kept of its user's password.
+// of its partner; "" where the directory is there. The demo is made once for all tests and copied: most of
+// the work of a first start is what is kept of its user's password.
 func copyDemo(t *testing.T, dir string) (key string) {
 	t.Helper()
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {

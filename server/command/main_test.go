@@ -14,7 +14,7 @@ var programDir string
 // TestMain has paths of sockets fit, and removes the program.
 func TestMain(m *testing.M) {
 	rig.ShortPaths()
-	// They wait for processes, and for keepers that are to be silent: more at a time than there are processors.
+	// They wait for processes, and for keepers that are to be silent: more at a time than processors.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}

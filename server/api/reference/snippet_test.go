@@ -194,8 +194,8 @@ func sampleOf(t *testing.T, id, language string) string {
 	return html.UnescapeString(string(shown[1]))
 }
 
-// buildSamples makes one program of all samples in Go, which runs the one that it is asked for. The go command
-// keeps what it runs, wherever the source was: it is built only where a sample has changed.
+// buildSamples makes one program of all samples in Go, which runs the one that it is asked for. The go
+// command keeps what it runs, wherever the source was: it is built only where a sample has changed.
 func buildSamples(t *testing.T) (program string) {
 	dir := t.TempDir()
 	imports := map[string]bool{}

@@ -24,8 +24,8 @@ func TestBothServersAgree(t *testing.T) {
 	t.Log(x.met)
 }
 
-// toMeet is what 200 histories bring about at least once: each refusal, and what else is rare. By default there
-// are fewer.
+// toMeet is what 200 histories bring about at least once: each refusal, and what else is rare. By default
+// there are fewer.
 var toMeet = []string{
 	"POST bookings 201", "POST bookings 400 VALIDATION_ERROR", "POST bookings 400 OFFER_EXPIRED",
 	"POST bookings 409 NO_SEATS", "POST bookings 409 DEPARTED",

@@ -16,9 +16,9 @@ import (
 	"waybill/store/durable"
 )
 
-// ImportDemo makes the demo network the timetable in force, in a directory that has had none. The feed is read
-// once for all tests of a package: what its first import has written, a file and a line, is the same in each
-// directory.
+// ImportDemo makes the demo network the timetable in force, in a directory that has had none. The feed is
+// read once for all tests of a package: what its first import has written, a file and a line, is the same in
+// each directory.
 func ImportDemo(t testing.TB, s *server.Server) {
 	t.Helper()
 	if err := demo.adopt(s); err != nil {

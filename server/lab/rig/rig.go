@@ -78,8 +78,8 @@ func BubbleClock() func() time.Time {
 // Start is when transcripts start, by the server's clock.
 var Start = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
-// Demo is a server on the demo network at Start, with a partner's key. Unless the settings have files of their
-// own, its directory is not synced.
+// Demo is a server on the demo network at Start, with a partner's key. Unless the settings have files of
+// their own, its directory is not synced.
 func Demo(t testing.TB, cfg server.Config) (*server.Server, string) {
 	t.Helper()
 	if cfg.Dir == "" {

@@ -209,8 +209,8 @@ func (b *Browser) Dark(dark bool) error {
 	}, nil)
 }
 
-// Reset has the browser be as it was at its start: on an empty page, of its own size and light, without cookies
-// and with a silent console.
+// Reset has the browser be as it was at its start: on an empty page, of its own size and light, without
+// cookies and with a silent console.
 func (b *Browser) Reset() error {
 	_, err := b.Complaints()
 	return errors.Join(

@@ -122,7 +122,7 @@ func (h *honest) servedOn(t *testing.T, dir string) string {
 	t.Helper()
 	dir = copied(t, dir)
 	later := day.Add(48 * time.Hour)
-	s, err := server.Open(server.Config{Dir: dir, FS: rig.Unsynced(dir), Now: func() time.Time { return later }})
+	s, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return later }})
 	if err != nil {
 		return dir
 	}
