@@ -1,11 +1,22 @@
 package gtfs_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
 )
+
+var long = flag.Bool("long", false, "try all, and not a third of them")
+
+// sampled returns how many are tried of all that there are: all of them with -long.
+func sampled[N int | uint64](all N) N {
+	if *long {
+		return all
+	}
+	return all / 3
+}
 
 // seasons start a week before clocks change in Europe, or in America, or do not change.
 var seasons = []time.Time{date(2026, 3, 22), date(2026, 10, 18), date(2026, 3, 3), date(2026, 7, 1)}

@@ -2,6 +2,7 @@ package journey_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -12,6 +13,16 @@ import (
 	"waybill/schedule"
 	"waybill/schedule/journey"
 )
+
+var long = flag.Bool("long", false, "try all, and not a third of them")
+
+// sampled returns how many are tried of all that there are: all of them with -long.
+func sampled[N int | uint64](all N) N {
+	if *long {
+		return all
+	}
+	return all / 3
+}
 
 func day(t testing.TB, s string) schedule.Day {
 	t.Helper()

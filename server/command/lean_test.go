@@ -4,15 +4,13 @@ package command
 
 import (
 	"bytes"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"waybill/server"
 	"waybill/server/lab/bench"
-	"waybill/server/operate/admin"
+	"waybill/server/lab/rig"
 )
 
 // Decision lean.flags: the verbs and flags of testers and students are exit 2, also as variables, and no help
@@ -61,7 +59,6 @@ func moved(t *testing.T, givenUp bool) string {
 	for _, set := range starts {
 		s, err := server.Open(server.Config{
 			Dir: dir,
-			FS:  rig.Unsynced(dir),
 			Lab: bench.New(set).Lab(),
 		})
 		if err != nil {

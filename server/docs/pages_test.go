@@ -2,6 +2,7 @@ package docs
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -54,6 +55,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	programDir = dir
+	os.Setenv("GOGC", cmp.Or(os.Getenv("GOGC"), "400")) // of the programs, as those of package rig have it
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
@@ -191,7 +193,7 @@ func checkAudit(t *testing.T, data string) {
 	journal := filepath.Join(data, "journal/000000000001.jsonl")
 	note := data + ".note"
 	run := func() (string, error) {
-		cmd := exec.Command("python3", "-I", "server/docs/audit.py", data, "-against", note, "-key",
+		cmd := exec.Command("python3", "-I", "-S", "server/docs/audit.py", data, "-against", note, "-key",
 			data+".pub")
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -264,7 +266,7 @@ func checkErased(t *testing.T, bin, data string) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		return // checkAudit has said so
 	}
-	out, err = exec.Command("python3", "-I", "server/docs/audit.py", data).CombinedOutput()
+	out, err = exec.Command("python3", "-I", "-S", "server/docs/audit.py", data).CombinedOutput()
 	if err != nil || !strings.Contains(content(t, journal), `"erased"`) {
 		t.Errorf("audit.py: %v\n%s", err, out)
 	}
