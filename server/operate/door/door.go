@@ -2,7 +2,7 @@
 // directory's socket and on nothing else.
 //
 //	err := door.Open("127.0.0.1:8082", socket, stop, func(link string) {
-//		fmt.Println(link) // good once
+//		fmt.Println(link) // that works once
 //	})
 //
 // Whoever may open the directory's socket may open the door. The link that it prints has a token; the browser
