@@ -342,3 +342,21 @@ func TestALetterGoesOnceTheKeeperSpeaks(t *testing.T) {
 	}
 	t.Error("the letter sleeps though the keeper has spoken")
 }
+
+// A first start that its keeper ends leaves a directory without a timetable. Each later start says what to do.
+func TestADirectoryWithoutATimetableSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	cmd := exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", dir, "-keep", "echo 0 -; exit 0")
+	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitIO {
+		t.Fatalf("exit %d\n%s", cmd.ProcessState.ExitCode(), out)
+	}
+	for range 2 {
+		p := startProcess(t, bin, dir)
+		rig.Eventually(t, "it says what to do", func() bool {
+			return strings.Contains(fmt.Sprint(p.said), "waybill import -data")
+		})
+		p.cmd.Process.Signal(syscall.SIGTERM)
+		p.cmd.Wait()
+	}
+}

@@ -270,13 +270,17 @@ func (p *Process) greet(f *front.Front, cfg server.Config, tests *testBench) err
 // are shown this once.
 func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string) error {
 	verb := "waybill partner add -data " + cfg.Dir + " NAME"
+	timetable := ""
+	_, err := s.Store.Glance(func(st ledger.State, _ time.Time) { timetable = st.TimetableHash() })
 	switch {
-	case !s.Fresh():
-		cfg.Log.Info("to make another API key", "run", verb)
+	case err != nil:
+		return err
+	case timetable == "":
+		cfg.Log.Info("the data directory has no timetable; import one and add a partner",
+			"import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
 		return nil
 	case key == "":
-		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner",
-			"import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
+		cfg.Log.Info("to make another API key", "run", verb)
 		return nil
 	}
 	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell " +
