@@ -105,10 +105,10 @@ func (r *Request) checkOrder(order Order) Journey {
 	if isOffer && r.isOver(offer) {
 		r.complaints = append(r.complaints, complaint{"Offer expired", "OFFER_EXPIRED", nil})
 	}
-	r.want(group > 0, "passengers", "are none")
+	r.want(group > 0, "passengers", "is empty")
 	for _, p := range order.Passengers {
 		isNamed := strings.TrimSpace(p.FirstName) != "" && strings.TrimSpace(p.LastName) != ""
-		r.want(isNamed, "passengers", "have no names")
+		r.want(isNamed, "passengers", "has somebody without a first or last name")
 		r.want(p.Email == "" || isEmail(p.Email), "email", "is not an e-mail address")
 		for _, phone := range p.Phones {
 			r.want(strings.ContainsAny(phone.Phone, "0123456789"), "phone", "is not a phone number")

@@ -38,7 +38,7 @@ func (r *Request) actOnBooking(act Act) answer {
 	if ids == nil {
 		ids = subset.OrderIDs
 	}
-	r.want(ids == nil || len(ids) > 0, "ticketIds", "names none")
+	r.want(ids == nil || len(ids) > 0, "ticketIds", "is empty")
 	r.check()
 	if ids != nil {
 		tickets = chosen(booking.tickets, ids)

@@ -79,7 +79,7 @@ func legacyPatch(r *Request) answer {
 	acts := map[string]Act{"Paid,": pay, "Booked,": book, ",Canceled": cancel}
 	act := acts[patch.PaymentStatus+","+patch.Status]
 	r.want(act != nil, "status", "cannot be set, see /docs/migration")
-	r.want(len(patch.OrdersIDs) > 0, "ordersIds", "names none")
+	r.want(len(patch.OrdersIDs) > 0, "ordersIds", "is empty")
 	r.check()
 	tickets := chosen(r.ownTickets(), patch.OrdersIDs)
 	r.act(act, tickets)

@@ -158,7 +158,7 @@ func (r *Request) day(name string, required bool) string {
 // choice is a parameter that has to be one of these, the first unless it is given.
 func (r *Request) choice(name string, choices ...string) string {
 	text := cmp.Or(r.query(name), choices[0])
-	r.want(slices.Contains(choices, text), name, "is none of "+strings.Join(choices, ", "))
+	r.want(slices.Contains(choices, text), name, "is not one of "+strings.Join(choices, ", "))
 	return text
 }
 
