@@ -343,7 +343,7 @@ func TestALetterGoesOnceTheKeeperSpeaks(t *testing.T) {
 	t.Error("the letter sleeps though the keeper has spoken")
 }
 
-// A first start that its keeper ends leaves a directory without a timetable. Each later start says what to do.
+// A first start that its keeper ends leaves a directory with no timetable. Each later start says what to do.
 func TestADirectoryWithoutATimetableSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	bin, dir := build(t)
