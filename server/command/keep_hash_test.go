@@ -18,6 +18,11 @@ import (
 const hashes = `touch %[1]s; last=$(tail -n 1 %[1]s); echo "${last:-0 -}"
 while read -r seq hash; do echo "$seq $hash" >> %[1]s; echo "$seq"; done`
 
+// keepHash returns the keeper that passes hashes on to a command.
+func keepHash(command string) string {
+	return fmt.Sprintf("exec python3 -I '%s' '%s'", rig.File("testdata/deploy/keep-hash.py"), command)
+}
+
 // Decision keep.hashes: what keep-hash.py passes on is the number and the hash of each line and nothing else,
 // before anybody is told of the line. So a line that is taken back afterwards is missed.
 func TestAKeeperOfHashes(t *testing.T) {
@@ -27,11 +32,7 @@ func TestAKeeperOfHashes(t *testing.T) {
 	}
 	bin, dir := build(t)
 	file := filepath.Join(filepath.Dir(dir), "hashes")
-	script, err := filepath.Abs("../../testdata/deploy/keep-hash.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	keeper := fmt.Sprintf(`exec python3 -I '%s' '%s'`, script, fmt.Sprintf(hashes, file))
+	keeper := keepHash(fmt.Sprintf(hashes, file))
 	for range 2 { // the second start goes on where the first ended
 		p := startProcess(t, bin, dir, "-keep", keeper)
 		p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
@@ -67,13 +68,9 @@ func TestAKeeperOfHashesEndsWithItsCommand(t *testing.T) {
 	}
 	bin, dir := build(t)
 	file := filepath.Join(filepath.Dir(dir), "hashes")
-	script, err := filepath.Abs("../../testdata/deploy/keep-hash.py")
-	if err != nil {
-		t.Fatal(err)
-	}
 	pid := file + ".pid"
 	command := fmt.Sprintf("echo $$ > %s; %s", pid, fmt.Sprintf(hashes, file))
-	p := startProcess(t, bin, dir, "-keep", fmt.Sprintf(`exec python3 -I '%s' '%s'`, script, command))
+	p := startProcess(t, bin, dir, "-keep", keepHash(command))
 	number, err := strconv.Atoi(strings.TrimSpace(content(t, pid)))
 	if err != nil {
 		t.Fatal(err)
