@@ -32,11 +32,12 @@ func (c *call) ready() (int, error) {
 }
 
 // awaitReady asks a server until it is ready, or the time is over, or somebody stops it. Its error is that of
-// the last answer.
+// the last answer, which may take as long as that of a server that is asked once: a wait that is shorter than
+// an answer would say of a busy server that it says nothing.
 func (c *call) awaitReady(addr string, wait time.Duration) error {
 	end := time.Now().Add(wait)
 	for {
-		err := front.Ready(addr, max(time.Until(end), readyEvery))
+		err := front.Ready(addr, max(time.Until(end), readyWithin))
 		left := time.Until(end)
 		if err == nil || left <= 0 {
 			return err
