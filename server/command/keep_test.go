@@ -296,53 +296,6 @@ func TestAKeyMadeWithoutAServerIsSaidNotToBeKept(t *testing.T) {
 	}
 }
 
-// Decision keep.silent: a letter that the keeper has held up goes once it speaks, though its request was
-// answered with a doubt and nothing else happens.
-func TestALetterGoesOnceTheKeeperSpeaks(t *testing.T) {
-	t.Parallel()
-	bin, dir := build(t)
-	temp := filepath.Dir(dir)
-	hold := filepath.Join(temp, "hold")
-	keeper := fmt.Sprintf(`'%s' receive '%s/standby' | while read l; do while [ -e '%s' ]; do sleep 0.1; done
-		echo "$l"; done`, bin, temp, hold)
-	p := startProcess(t, bin, dir, "-keep", keeper)
-	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
-	order := strings.Replace(offer(t, p), `"Ukrainka"`, `"Ukrainka","email":"lesia@example.com"`, 1)
-	_, sold := p.call("POST", "/v2/bookings", order)
-	id := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(sold)
-	if id == nil {
-		t.Fatal(sold)
-	}
-	if err := os.WriteFile(hold, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if status, body := p.call("POST", "/v2/bookings/"+id[1]+"/pay", ""); status != 500 {
-		t.Errorf("a payment beside a silent keeper: %d %s", status, body)
-	}
-	letters := func() int {
-		list, err := os.ReadDir(filepath.Join(dir, "outbox"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(list)
-	}
-	// The sender looks at once, and would give up by then.
-	time.Sleep(6 * time.Second)
-	if n := letters(); n != 0 {
-		t.Errorf("%d letters have left before their lines were kept", n)
-	}
-	if err := os.Remove(hold); err != nil {
-		t.Fatal(err)
-	}
-	for range 100 {
-		if letters() > 0 {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Error("the letter sleeps though the keeper has spoken")
-}
-
 // A first start that its keeper ends leaves a directory with no timetable. Each later start says what to do.
 func TestADirectoryWithoutATimetableSaysWhatToDo(t *testing.T) {
 	t.Parallel()

@@ -56,6 +56,10 @@ func TestMain(m *testing.M) {
 	}
 	programDir = dir
 	os.Setenv("GOGC", cmp.Or(os.Getenv("GOGC"), "400")) // of the programs, as those of package rig have it
+	if out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output(); err == nil {
+		at := filepath.Dir(strings.TrimSpace(string(out))) // without the script that chooses a version
+		os.Setenv("PATH", at+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	}
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)

@@ -172,6 +172,14 @@ func (ed *edition) load(fsys readonly.FS) bool {
 	return ed.err == nil
 }
 
+// timetable returns the one that is in force at the end: it is read once, whether sales needed it or not.
+func (x *sales) timetable(hash string) (*schedule.Timetable, error) {
+	if len(x.editions) > 0 && x.editions[0].tt != nil {
+		return x.editions[0].tt, nil
+	}
+	return ledger.LoadTimetable(x.fsys, hash)
+}
+
 // ride is a leg of a sale, and the run that it is on.
 type ride struct {
 	booking.SoldLeg

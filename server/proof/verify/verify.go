@@ -83,7 +83,7 @@ func verify(
 		if err != nil {
 			return err
 		}
-		tt, err := ledger.LoadTimetable(fsys, s.TimetableHash())
+		tt, err := again.timetable(s.TimetableHash())
 		if err == nil && decide {
 			rep.Books, wrong = s.Bookings.Audit(tt, end.Time)
 			rep.Books.Unjudged = unjudged
