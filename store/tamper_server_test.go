@@ -203,8 +203,8 @@ func TestTamperedServer(t *testing.T) {
 	step := stride
 	lineStep := 1
 	if *crashes == 0 {
-		step = 1213
-		lineStep = 9
+		step = 2999
+		lineStep = 17
 	}
 	verdict(func(fsys durable.FS) (inspect.Report, error) {
 		rep, err := verify.Directory(fsys, false, inspect.Expected{})

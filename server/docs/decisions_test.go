@@ -79,6 +79,25 @@ func TestNothingCitesTheContract(t *testing.T) {
 	}
 }
 
+// Each test that CI names is there: of a name that has changed `go test` would say that all is well.
+func TestCINamesTests(t *testing.T) {
+	t.Chdir(root)
+	names := regexp.MustCompile(`Test[A-Z]\w*`)
+	var declared strings.Builder
+	for name, text := range readable(t) {
+		if strings.HasSuffix(name, "_test.go") {
+			for _, f := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(text, -1) {
+				declared.WriteString("\n" + f[1])
+			}
+		}
+	}
+	for _, name := range names.FindAllString(content(t, ".ci/run"), -1) {
+		if !strings.Contains(declared.String(), "\n"+name) {
+			t.Errorf("CI names the test %s, which is not there", name)
+		}
+	}
+}
+
 // decisionIDs returns the ids of decisions.md, in its order.
 func decisionIDs(t *testing.T) (ids []string) {
 	t.Helper()
