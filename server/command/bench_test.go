@@ -62,7 +62,7 @@ func TestBench(t *testing.T) {
 	}
 	want(t, 2, "-conns is a list", "bench", "-data", dir, "-conns", "0", "-keep", "exit 1")
 	want(t, 74, "the keeper has ended before it said which lines it has",
-		"bench", "-data", filepath.Join(t.TempDir(), "data"), "-keep", "exit 1")
+		"bench", "-data", dir, "-keep", "exit 1")
 	want(t, 1, "stopped before it was done", "bench", "-data", dir, "-bookings", "9999999")
 	want(t, 2, "-conns is a list", "bench", "-data", dir, "-conns", "1,x")
 	want(t, 2, "-pace is a number of seconds", "tour", "-pace", "-1")
