@@ -20,6 +20,7 @@ import (
 type State struct {
 	packed     pages.List // bookings by number, see pack; "" once all tickets have moved away
 	room       []byte     // to pack one in
+	fresh      Booking    // room for one that is being sold
 	byID       *ids.Index
 	byTicket   *ids.Index
 	lists      map[listKey]*tally.List
@@ -76,6 +77,16 @@ func (s *State) Any(id ids.ID) *Booking {
 	return nil
 }
 
+// PartnerOf returns the partner of a booking, and whether there is such a booking. Its tickets are not read.
+func (s *State) PartnerOf(id ids.ID) (partner ids.ID, found bool) {
+	for n := range s.byID.Candidates(id) {
+		if own, partner := packedIDs(s.packed.At(int(n))); own == id {
+			return partner, true
+		}
+	}
+	return ids.ID{}, false
+}
+
 // at returns the booking with a number; nil once all tickets have moved away.
 func (s *State) at(number uint32) *Booking {
 	return bookingAt(&s.packed.Frozen, s.order, int(number))
@@ -83,15 +94,24 @@ func (s *State) at(number uint32) *Booking {
 
 // bookingAt returns the booking with a number.
 func bookingAt(packed *pages.Frozen, runs []*Run, number int) *Booking {
-	text := packed.At(number)
-	if text == "" {
+	b := new(Booking)
+	if !readBooking(packed, runs, number, b) {
 		return nil
 	}
-	b := &Booking{number: uint32(number)}
+	return b
+}
+
+// readBooking fills b with the booking that has a number, and reports whether there is one.
+func readBooking(packed *pages.Frozen, runs []*Run, number int, b *Booking) bool {
+	text := packed.At(number)
+	if text == "" {
+		return false
+	}
+	b.number = uint32(number)
 	if err := b.unpack(packing.Split(text), runs); err != nil {
 		panic(err) // what is in memory was packed here
 	}
-	return b
+	return true
 }
 
 // Booking finds a partner's booking; nil when there is none, or it is another partner's.
