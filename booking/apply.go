@@ -74,6 +74,7 @@ func (s Recorder) ApplyCreated(at Line, e *Created) error {
 	s.sell(b, at.Time, e)
 	b.Line = at.Seq
 	s.add(b, at.Time)
+	clear(b.Tickets) // no name stays there
 	return nil
 }
 
