@@ -93,13 +93,14 @@ func (w *writing) row(b *booking.Booking, t *booking.Ticket) {
 	last := legs[len(legs)-1]
 	from := &first.Run.Form.Stops[first.From]
 	to := &last.Run.Form.Stops[last.To]
-	seats := strconv.Itoa(int(first.Seat))
+	var seats strings.Builder
+	seats.WriteString(strconv.Itoa(int(first.Seat)))
 	var price, back int64
 	discount := ""
 	refund := ""
 	for i, l := range legs {
 		if i > 0 {
-			seats += " " + strconv.Itoa(int(l.Seat))
+			seats.WriteString(" " + strconv.Itoa(int(l.Seat)))
 		}
 		price += l.Amount
 		back += l.Refund
@@ -116,7 +117,7 @@ func (w *writing) row(b *booking.Booking, t *booking.Ticket) {
 	w.cells = append(w.cells[:0],
 		Text(t.ID.String()), Text(b.ID.String()), inUTC(time.UnixMilli(t.Created)),
 		withOffset(first.Run.Local(departs, first.From)), inUTC(departs),
-		Text(first.Run.Form.Route.Name), Text(from.City.Name), Text(to.City.Name), seats,
+		Text(first.Run.Form.Route.Name), Text(from.City.Name), Text(to.City.Name), seats.String(),
 		Text(firstName), Text(lastName), Text(email), Text(strings.Join(phones, " ")),
 		hundredths(price), string(t.Currency[:]), discount, status, payment, refund, Text(t.Source()),
 		Text(w.partner(b.Partner)))
