@@ -18,8 +18,8 @@ type Frozen struct {
 	Runs []*Run // in the order they were first sold
 	Asks map[ids.ID]Ask
 
-	// Step, unless it is nil, is called after each booking that All and Newest go through. The caller may
-	// rest there.
+	// Step, unless it is nil, is called after each booking that All and Newest go through, and that Read
+	// reads. The caller may rest there.
 	Step func()
 
 	packed pages.Frozen
@@ -38,6 +38,16 @@ func (f Frozen) Len() int {
 // At returns the booking with a number, from 0; nil where its tickets have all moved away.
 func (f Frozen) At(number int) *Booking {
 	return bookingAt(&f.packed, f.Runs, number)
+}
+
+// Read fills b with the booking that has a number, and reports whether there is one, as At does. The room of
+// b's tickets is used again: going through all bookings so leaves nothing to a garbage collection.
+func (f Frozen) Read(number int, b *Booking) bool {
+	found := readBooking(&f.packed, f.Runs, number, b)
+	if f.Step != nil {
+		f.Step()
+	}
+	return found
 }
 
 // All goes through the bookings, in the order they were made.

@@ -83,15 +83,24 @@ func (s *State) at(number uint32) *Booking {
 
 // bookingAt returns the booking with a number.
 func bookingAt(packed *pages.Frozen, runs []*Run, number int) *Booking {
-	text := packed.At(number)
-	if text == "" {
+	b := new(Booking)
+	if !readBooking(packed, runs, number, b) {
 		return nil
 	}
-	b := &Booking{number: uint32(number)}
+	return b
+}
+
+// readBooking fills b with the booking that has a number, and reports whether there is one.
+func readBooking(packed *pages.Frozen, runs []*Run, number int, b *Booking) bool {
+	text := packed.At(number)
+	if text == "" {
+		return false
+	}
+	b.number = uint32(number)
 	if err := b.unpack(packing.Split(text), runs); err != nil {
 		panic(err) // what is in memory was packed here
 	}
-	return b
+	return true
 }
 
 // Booking finds a partner's booking; nil when there is none, or it is another partner's.

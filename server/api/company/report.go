@@ -326,7 +326,7 @@ func (s *Portal) writeReport(x *report.Report) error {
 	partner := func(id ids.ID) string { return names[id] }
 	write := func(to io.Writer) (err error) {
 		out.to = io.MultiWriter(to, sum)
-		done.Rows, err = table.Write(s.Base, out, x, frozen.All(), now, partner)
+		done.Rows, err = table.Write(s.Base, out, x, frozen, now, partner)
 		return err
 	}
 	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, fileOf(x.ID), write)
