@@ -157,7 +157,7 @@ func (l *Line) appendFrame(b []byte) []byte {
 	b = append(b, `,"synced":`...)
 	b = strconv.AppendUint(b, l.Synced, 10)
 	b = append(b, `,"time":"`...)
-	b = l.Time.UTC().AppendFormat(b, TimeLayout)
+	b = appendTime(b, l.Time)
 	b = append(b, `","type":"`...)
 	b = append(b, l.Type...)
 	return append(b, `","data":`...)
@@ -208,13 +208,39 @@ func (l *Line) parseFrame(b []byte) (ok bool) {
 	seq := member(&rest, `"seq":`, `,`)
 	synced := member(&rest, `"synced":`, `,`)
 	at := member(&rest, `"time":"`, `",`)
-	l.Seq, _ = strconv.ParseUint(string(seq), 10, 64)
-	l.Synced, _ = strconv.ParseUint(string(synced), 10, 64)
-	l.Time, _ = time.Parse(TimeLayout, string(at))
+	l.Seq = digits(seq)
+	l.Synced = digits(synced)
+	l.Time = parseTime(at)
 	l.Type = string(member(&rest, `"type":"`, `",`))
 	var frame [128]byte
 	l.Data, ok = bytes.CutPrefix(b, l.appendFrame(frame[:0]))
 	return ok && bytes.HasPrefix(l.Data, []byte{'{'})
+}
+
+// appendTime appends an instant in the form of TimeLayout. Package time writes RFC 3339 in a third of the
+// time that a layout with milliseconds takes.
+func appendTime(b []byte, t time.Time) []byte {
+	b = t.UTC().AppendFormat(b, time.RFC3339)
+	ms := t.Nanosecond() / 1e6
+	return append(b[:len(b)-1], '.', '0'+byte(ms/100), '0'+byte(ms/10%10), '0'+byte(ms%10), 'Z')
+}
+
+// parseTime reads an instant in the form of TimeLayout. Of any other text it may return anything.
+func parseTime(b []byte) time.Time {
+	if len(b) != len(TimeLayout) {
+		return time.Time{}
+	}
+	number := func(from, to int) int { return int(digits(b[from:to])) }
+	return time.Date(number(0, 4), time.Month(number(5, 7)), number(8, 10),
+		number(11, 13), number(14, 16), number(17, 19), number(20, 23)*1e6, time.UTC)
+}
+
+// digits reads a number in decimal. Of any other text it may return anything.
+func digits(b []byte) (n uint64) {
+	for _, c := range b {
+		n = 10*n + uint64(c-'0')
+	}
+	return n
 }
 
 // member takes the first member off the front of b and returns its value.

@@ -28,7 +28,7 @@ func (m *Model[S, E]) Read(fsys readonly.FS, seq uint64) (s Snapshot[S], whole b
 	err = readonly.Read(fsys, name, func(f *io.SectionReader) error {
 		sum := sha256.New()
 		body := io.LimitReader(f, f.Size()-int64(len(journal.SnapshotEnd(sum))))
-		b := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
+		b := bufio.NewReader(ahead(body, sum)) // for the first line: larger reads pass it by
 		start, _ := b.ReadString('\n')
 		head := journal.ParseSnapshotStart(start)
 		state, refused := m.Thaw(b)
@@ -52,6 +52,18 @@ func (m *Model[S, E]) Read(fsys readonly.FS, seq uint64) (s Snapshot[S], whole b
 		return nil
 	})
 	return s, whole, err
+}
+
+// ahead returns a reader of what from has. A goroutine of its own reads and hashes that, a block ahead. The
+// caller must read to the end; then the hash is whole.
+func ahead(from io.Reader, sum io.Writer) io.Reader {
+	const block = 64 << 10
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.CopyBuffer(io.MultiWriter(sum, w), from, make([]byte, block))
+		w.CloseWithError(err)
+	}()
+	return r
 }
 
 // Compare checks that the snapshot of a line is, byte for byte, what write writes: the value as the journal
