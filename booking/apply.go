@@ -86,10 +86,13 @@ func (s *State) mayAdd(e *Created) error {
 			return twice("form", f.Key())
 		}
 	}
-	fresh := map[ids.RunID]*Run{}
+	var fresh map[ids.RunID]*Run // hardly ever are there any
 	for _, r := range e.Runs {
 		if s.runs[r.ID] != nil || fresh[r.ID] != nil {
 			return twice("run", r.ID)
+		}
+		if fresh == nil {
+			fresh = map[ids.RunID]*Run{}
 		}
 		fresh[r.ID] = r
 	}

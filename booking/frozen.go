@@ -93,23 +93,23 @@ func (s Recorder) Restore() *Restoring {
 	}
 }
 
-// Booking puts back the next booking. An empty one keeps the number of a booking whose tickets have all moved
-// away.
-func (r *Restoring) Booking(p packing.Record) error {
+// Booking puts back the next booking, packed. An empty text keeps the number of a booking whose tickets have
+// all moved away.
+func (r *Restoring) Booking(text string) error {
 	s := r.state
-	if p.Facts == "" {
+	if text == "" {
 		s.packed.Append("")
 		return nil
 	}
 	b := &r.room
-	err := b.unpack(p, s.order)
-	if err == nil && (len(b.Tickets) == 0 || slices.ContainsFunc(b.Tickets, isWrong)) {
+	err := b.unpack(packing.Split(text), s.order)
+	if err == nil && b.isWrong() {
 		err = errPacked
 	}
 	if err != nil {
 		return err
 	}
-	s.keepNew(b, p.Join(), time.UnixMilli(0))
+	s.keepNew(b, text, time.UnixMilli(0))
 	r.byID.Add(b.ID, b.number)
 	for i := range b.Tickets {
 		r.byTicket.Add(b.Tickets[i].ID, b.number)
@@ -135,20 +135,31 @@ func (r *Restoring) Done() {
 	beside.Wait()
 }
 
-// isWrong reports whether a ticket of a snapshot has values that the program never writes.
-func isWrong(t Ticket) bool {
-	if t.Phase > Refunded || t.Was > Refunded || t.Carrier > Prepaid || t.Pending > Cancel {
-		return true
+// isWrong reports whether a booking of a snapshot has values that the program never writes.
+func (b *Booking) isWrong() bool {
+	for i := range b.Tickets {
+		t := &b.Tickets[i]
+		if t.Phase > Refunded || t.Was > Refunded || t.Carrier > Prepaid || t.Pending > Cancel {
+			return true
+		}
+		for k := range t.Itinerary() {
+			if t.Legs[k].isWrong() {
+				return true
+			}
+		}
 	}
-	return slices.ContainsFunc(t.Itinerary(), func(l Leg) bool {
-		form := l.Run.Form
-		stops := len(form.Stops)
-		return l.From < 0 ||
-			l.From >= l.To ||
-			int(l.To) >= stops ||
-			len(l.Run.Offsets) < stops ||
-			int(l.Discount) >= len(form.Discounts)
-	})
+	return len(b.Tickets) == 0
+}
+
+// isWrong reports whether a leg is no ride on its run.
+func (l *Leg) isWrong() bool {
+	form := l.Run.Form
+	stops := len(form.Stops)
+	return l.From < 0 ||
+		l.From >= l.To ||
+		int(l.To) >= stops ||
+		len(l.Run.Offsets) < stops ||
+		int(l.Discount) >= len(form.Discounts)
 }
 
 // RestoreAsk puts back the provider's question about a ticket.

@@ -20,21 +20,22 @@ type listKey struct {
 
 const anyDay schedule.Day = math.MinInt32
 
-// listKeys are the lists that a booking is on; none without tickets.
-func (b *Booking) listKeys() []listKey {
+// appendListKeys appends the lists that a booking is on; none without tickets.
+func (b *Booking) appendListKeys(list []listKey) []listKey {
 	if len(b.Tickets) == 0 {
-		return nil
+		return list
 	}
-	return []listKey{{b.Partner, anyDay}, {b.Partner, schedule.DayOf(b.Departure())}}
+	return append(list, listKey{b.Partner, anyDay}, listKey{b.Partner, schedule.DayOf(b.Departure())})
 }
 
 // relist puts a booking on its lists as it is now; was is how it was, nil for a new one.
 func (s Recorder) relist(was, now *Booking) {
-	var before []listKey
+	var roomBefore, roomAfter [2]listKey
+	before := roomBefore[:0]
 	if was != nil {
-		before = was.listKeys()
+		before = was.appendListKeys(before)
 	}
-	after := now.listKeys()
+	after := now.appendListKeys(roomAfter[:0])
 	for _, key := range before {
 		if slices.Contains(after, key) {
 			l := s.lists[key]
@@ -47,10 +48,12 @@ func (s Recorder) relist(was, now *Booking) {
 		if slices.Contains(before, key) {
 			continue
 		}
-		if s.lists[key] == nil {
-			s.lists[key] = new(tally.List)
+		l := s.lists[key]
+		if l == nil {
+			l = new(tally.List)
+			s.lists[key] = l
 		}
-		s.lists[key].Insert(now.number, len(now.Tickets))
+		l.Insert(now.number, len(now.Tickets))
 	}
 }
 

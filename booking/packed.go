@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"waybill/booking/ids"
 	"waybill/booking/packing"
 )
 
@@ -86,6 +87,15 @@ func (l *Leg) appendTo(b []byte) []byte {
 		b = binary.AppendVarint(b, n)
 	}
 	return b
+}
+
+// packedIDs returns the ids with which a packed booking starts, its own and its partner's; none where the
+// text is empty.
+func packedIDs(text string) (own, partner ids.ID) {
+	facts := packing.Reader{Rest: packing.Split(text).Facts}
+	own = facts.ID()
+	partner = facts.ID()
+	return own, partner
 }
 
 // unpacking is a booking's text while it is read.

@@ -35,7 +35,7 @@ func TestWhatIsPutBackIsFoundAsBefore(t *testing.T) {
 	restoring := after.Restore()
 	frozen := before.Freeze()
 	for i := range frozen.Len() {
-		if err := restoring.Booking(frozen.Packed(i)); err != nil {
+		if err := restoring.Booking(frozen.packed.At(i)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -76,6 +76,16 @@ func (s *State) Any(id ids.ID) *Booking {
 	return nil
 }
 
+// PartnerOf returns the partner of a booking, and whether there is such a booking. Its tickets are not read.
+func (s *State) PartnerOf(id ids.ID) (partner ids.ID, found bool) {
+	for n := range s.byID.Candidates(id) {
+		if own, partner := packedIDs(s.packed.At(int(n))); own == id {
+			return partner, true
+		}
+	}
+	return ids.ID{}, false
+}
+
 // at returns the booking with a number; nil once all tickets have moved away.
 func (s *State) at(number uint32) *Booking {
 	return bookingAt(&s.packed.Frozen, s.order, int(number))

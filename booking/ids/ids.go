@@ -45,12 +45,15 @@ func ParseRun(s string) (id RunID, ok bool) {
 	return id, ok
 }
 
+// strict is base64url in one form. Strict makes it anew with each call, and a start reads millions of ids.
+var strict = base64.RawURLEncoding.Strict()
+
 // parse fills an id. Line ends, which base64 skips, leave the text too short.
 func parse(id []byte, s string) bool {
 	if len(s) != base64.RawURLEncoding.EncodedLen(len(id)) {
 		return false
 	}
-	n, err := base64.RawURLEncoding.Strict().Decode(id, []byte(s))
+	n, err := strict.Decode(id, []byte(s))
 	return err == nil && n == len(id)
 }
 

@@ -75,10 +75,3 @@ func Split(text string) Record {
 	facts := r.Take(r.Number())
 	return Record{facts, r.Rest}
 }
-
-// Join returns the text that Split would take apart.
-func (r Record) Join() string {
-	var length [binary.MaxVarintLen64]byte
-	n := binary.PutUvarint(length[:], uint64(len(r.Facts)))
-	return string(length[:n]) + r.Facts + r.Passengers
-}

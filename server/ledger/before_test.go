@@ -304,7 +304,7 @@ func TestABookingOfBeforeFormatTwo(t *testing.T) {
 }
 
 // keeperOf returns a state with a partner.
-func keeperOf(t *testing.T, partner ids.ID) *ledger.Keeper {
+func keeperOf(t testing.TB, partner ids.ID) *ledger.Keeper {
 	t.Helper()
 	k := ledger.NewKeeper()
 	known := ledger.Entry{Event: &auth.KeyAdded{Partner: auth.ID(partner), Name: "anna"}}

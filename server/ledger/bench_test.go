@@ -1,8 +1,13 @@
 package ledger_test
 
 import (
+	"bytes"
+	"encoding/binary"
+	"io"
 	"testing"
 
+	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/store/journal"
@@ -11,11 +16,16 @@ import (
 // BenchmarkLine is per line of a booking for two: written, read, and read and applied, as a start does.
 func BenchmarkLine(b *testing.B) {
 	lines := rig.SoldLines(b)
+	first, err := ledger.NewCodec().Decode(lines[0].Type, lines[0].Data, lines[0].Personal)
+	if err != nil {
+		b.Fatal(err)
+	}
+	partner := first.Event.(*booking.Created).Partner
 	replay := func(b *testing.B, do func(*ledger.Keeper, journal.Stamp, ledger.Entry) error) {
 		b.ReportAllocs()
 		for b.Loop() {
 			j := ledger.NewCodec()
-			st := ledger.NewKeeper()
+			st := keeperOf(b, partner)
 			for _, l := range lines {
 				e, err := j.Decode(l.Type, l.Data, l.Personal)
 				if err != nil {
@@ -50,4 +60,69 @@ func BenchmarkLine(b *testing.B) {
 		}
 		b.SetBytes(int64(len(data) + len(personal)))
 	})
+}
+
+// BenchmarkSnapshot is per booking for two of a snapshot: written, and read as a start does.
+func BenchmarkSnapshot(b *testing.B) {
+	const bookings = 20_000
+	state := soldOften(b, bookings)
+	write := ledger.NewCodec().Freeze(state)
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		b.Fatal(err)
+	}
+	perBooking := func(b *testing.B) {
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*bookings), "ns/booking")
+	}
+	b.Run("Freeze", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := write(io.Discard); err != nil {
+				b.Fatal(err)
+			}
+		}
+		perBooking(b)
+	})
+	b.Run("Thaw", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := ledger.NewCodec().Thaw(bytes.NewReader(text.Bytes())); err != nil {
+				b.Fatal(err)
+			}
+		}
+		perBooking(b)
+	})
+}
+
+// soldOften returns a state with so many bookings for two.
+func soldOften(b *testing.B, bookings int) ledger.State {
+	codec := ledger.NewCodec()
+	var state *ledger.Keeper
+	lines := rig.SoldLines(b)
+	fresh := uint64(0)
+	id := func() (id ids.ID) {
+		fresh++
+		binary.BigEndian.PutUint64(id[:], fresh*0x9e3779b97f4a7c15) // scattered
+		return id
+	}
+	for i := range bookings {
+		l := lines[min(i, 1)] // the first makes form and run known
+		x, err := codec.Decode(l.Type, l.Data, l.Personal)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sold := x.Event.(*booking.Created)
+		if i == 0 {
+			state = keeperOf(b, sold.Partner)
+		} else {
+			sold.ID = id()
+			for k := range sold.Tickets {
+				sold.Tickets[k].ID = id()
+			}
+		}
+		if err := state.Apply(l.Stamp, x); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return state.State
 }

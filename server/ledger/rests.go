@@ -28,8 +28,8 @@ func (s *Keeper) noteRests(k *anyKind, at journal.Stamp, x Entry) {
 	default:
 		for id := range x.Before.Each {
 			// A booking whose last ticket was moved is no more; the one that has it is the same partner's.
-			if b := s.Bookings.Any(id); b != nil {
-				s.feed(b.Partner).line = at.Seq
+			if partner, found := s.Bookings.PartnerOf(id); found {
+				s.feed(partner).line = at.Seq
 			}
 		}
 	}

@@ -189,32 +189,27 @@ type thawing struct {
 	state   *Keeper
 	batches chan packedBatch
 	batch   packedBatch // read and not sent yet
+	facts   []byte      // room for those of a booking
 	asks    []*askRow   // to be put back once the tickets are there
 	begun   bool        // a booking was read: only bookings may follow
 	older   bool        // an earlier version wrote it
 }
 
-// packedBatch is bookings that were read, one behind the other, and where the parts of each end.
+// packedBatch is bookings that were read, packed, one behind the other, and where each ends.
 type packedBatch struct {
 	text []byte
-	ends []packedEnds
+	ends []int
 }
-
-type packedEnds struct{ facts, passengers int }
 
 // restore puts the bookings back.
 func (x *packedBatch) restore(bookings *booking.Restoring) error {
-	text := string(x.text)
 	start := 0
 	for _, end := range x.ends {
-		err := bookings.Booking(packing.Record{
-			Facts:      text[start:end.facts],
-			Passengers: text[end.facts:end.passengers],
-		})
-		if err != nil {
+		// A text for each: it is given up when the booking changes.
+		if err := bookings.Booking(string(x.text[start:end])); err != nil {
 			return err
 		}
-		start = end.passengers
+		start = end
 	}
 	return nil
 }
@@ -294,17 +289,18 @@ func (t *thawing) readBooking(c *wire.Coder) {
 	const batchSize = 256
 	t.begun = true
 	x := &t.batch
-	x.text = c.R.Base64("booking", x.text)
-	end := packedEnds{facts: len(x.text)}
+	t.facts = c.R.Base64("booking", t.facts[:0])
 	c.R.Member("passengers")
-	x.text = append(x.text, c.R.Bytes()...)
-	end.passengers = len(x.text)
-	x.ends = append(x.ends, end)
+	passengers := c.R.Bytes()
+	if len(t.facts) > 0 {
+		x.text = append(packing.Append(x.text, t.facts), passengers...)
+	}
+	x.ends = append(x.ends, len(x.text))
 	if len(x.ends) == batchSize && c.R.Err() == nil {
 		t.batches <- t.batch
 		t.batch = packedBatch{ // about as much will be in the next
 			text: make([]byte, 0, len(x.text)+len(x.text)/8),
-			ends: make([]packedEnds, 0, batchSize),
+			ends: make([]int, 0, batchSize),
 		}
 	}
 }

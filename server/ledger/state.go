@@ -78,7 +78,11 @@ func (s State) EventFeed(partner ids.ID) *EventFeed { return s.rest.feeds[partne
 
 // PartnerOf returns the partner of a booking.
 func (s State) PartnerOf(id ids.ID) ids.ID {
-	return s.Bookings.Any(id).Partner
+	partner, found := s.Bookings.PartnerOf(id)
+	if !found {
+		panic("there is no booking " + id.String()) // the journal's reader says in which line
+	}
+	return partner
 }
 
 // Keeper is a State together with the method that applies entries to it. Package held has the Keeper of a

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 )
@@ -145,7 +144,7 @@ func ID[T ~[16]byte](c *Coder, name string, v *T) {
 	c.R.Member(name)
 	text := c.R.Bytes()
 	var room [18]byte
-	n, err := base64.RawURLEncoding.Strict().Decode(room[:], text[:min(len(text), idLength)])
+	n, err := strictBase64.Decode(room[:], text[:min(len(text), idLength)])
 	if err != nil || n != 16 || len(text) != idLength {
 		c.R.Reject(name + " is not an id")
 	}

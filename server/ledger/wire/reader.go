@@ -323,10 +323,14 @@ func (r *Reader) Bytes() []byte {
 	return r.text()
 }
 
+// strictBase64 is base64url in one form. Strict makes it anew with each call, and a start reads millions of
+// texts in it.
+var strictBase64 = base64.RawURLEncoding.Strict()
+
 // Base64 reads a member of bytes in base64url, and appends them to b.
 func (r *Reader) Base64(name string, b []byte) []byte {
 	r.Member(name)
-	b, err := base64.RawURLEncoding.Strict().AppendDecode(b, r.Bytes())
+	b, err := strictBase64.AppendDecode(b, r.Bytes())
 	if err != nil {
 		r.Reject(name + " is not base64url")
 	}
