@@ -70,7 +70,8 @@ func (s Recorder) ApplyCreated(at Line, e *Created) error {
 	for _, r := range e.Runs {
 		s.KnowRun(r)
 	}
-	b := s.Sold(at.Time, e)
+	b := &s.fresh
+	s.sell(b, at.Time, e)
 	b.Line = at.Seq
 	s.add(b, at.Time)
 	return nil
@@ -145,14 +146,22 @@ func (l *SoldLeg) fits(form *schedule.Form) error {
 // Sold returns a booking as an event makes it at an instant, without later changes. Its runs are known, or
 // among those of the event.
 func (s *State) Sold(now time.Time, e *Created) *Booking {
+	b := new(Booking)
+	s.sell(b, now, e)
+	return b
+}
+
+// sell fills a booking as Sold returns it. The room of its tickets is used again.
+func (s *State) sell(b *Booking, now time.Time, e *Created) {
 	ms := now.UnixMilli()
-	b := &Booking{
+	*b = Booking{
 		ID:      e.ID,
 		Partner: e.Partner,
 		Created: ms,
 		Updated: ms,
-		Tickets: make([]Ticket, len(e.Tickets)),
+		Tickets: slices.Grow(b.Tickets[:0], len(e.Tickets))[:len(e.Tickets)],
 	}
+	clear(b.Tickets)
 	for i := range e.Tickets {
 		n := &e.Tickets[i]
 		t := &b.Tickets[i]
@@ -166,7 +175,6 @@ func (s *State) Sold(now time.Time, e *Created) *Booking {
 			t.Legs[k] = Leg{e.RunOf(k, s), l.From, l.To, n.Seats[k], l.Discount, l.Amount, 0}
 		}
 	}
-	return b
 }
 
 // ApplyPaid makes a ticket paid.

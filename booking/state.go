@@ -20,6 +20,7 @@ import (
 type State struct {
 	packed     pages.List // bookings by number, see pack; "" once all tickets have moved away
 	room       []byte     // to pack one in
+	fresh      Booking    // room for one that is being sold
 	byID       *ids.Index
 	byTicket   *ids.Index
 	lists      map[listKey]*tally.List

@@ -297,9 +297,12 @@ func TestFailedOpenLeavesNothing(t *testing.T) {
 // failedOpen makes the nth call of an Open fail; it tells whether there was one.
 func failedOpen(t *testing.T, disk durable.FS, n int, torn bool) (more bool) {
 	fsys := &tapFS{FS: disk, quick: true}
+	var mu sync.Mutex // a snapshot and the tree are read beside each other
 	calls := 0
 	what := ""
 	fsys.before = func(op, name string) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if calls++; calls == n && op != "unlock" {
 			what = op + " " + name
 			return errFault

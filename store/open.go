@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"waybill/store/chain"
@@ -64,7 +65,7 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 func (st *Store[S, E]) open() error {
 	x := start[S, E]{cfg: &st.cfg, fsys: st.cfg.FS}
 	st.signer.FS = st.cfg.FS
-	steps := []func() error{x.prepare, x.thaw, x.newestCheckpoint, x.plant, x.read, x.readFirst, x.checkTree,
+	steps := []func() error{x.prepare, x.newestCheckpoint, x.recall, x.read, x.readFirst, x.checkTree,
 		x.mayGoOn, x.ready, x.mend}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -128,6 +129,15 @@ func (x *start[S, E]) prepare() error {
 	}
 	return durable.PublishText(x.fsys, ".", "FORMAT",
 		journal.Format(newID(x.cfg.Random)))
+}
+
+// recall takes up what needs not be read again from the journal: the snapshot and, beside it, the tree.
+func (x *start[S, E]) recall() error {
+	var beside sync.WaitGroup
+	beside.Go(x.plant)
+	err := x.thaw()
+	beside.Wait()
+	return err
 }
 
 // thaw reads the newest snapshot that can be used. Where there is none, the start goes on from the value
@@ -196,7 +206,7 @@ func (x *start[S, E]) newestCheckpoint() error {
 
 // plant takes up the tree of the lines as the newest checkpoint has it. Where its hashes are not there, or
 // there is no such checkpoint, the whole journal is read.
-func (x *start[S, E]) plant() error {
+func (x *start[S, E]) plant() {
 	root := tree.Empty
 	if x.anchor.Seq > 0 {
 		root = x.anchor.Root
@@ -214,7 +224,6 @@ func (x *start[S, E]) plant() error {
 	if files.Size() > 0 {
 		x.names = observe.NamesAt(x.anchor.Origin, x.anchor.Seq)
 	}
-	return nil
 }
 
 // read reads the journal and applies its lines after the snapshot. It checks the chain, that the journal

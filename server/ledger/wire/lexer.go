@@ -142,7 +142,20 @@ func (r *Reader) member(name string) bool {
 	if r.broken || !atStart(r.src[:r.pos]) && !r.accept(",") {
 		return false
 	}
-	return name == "" || r.accept(`"`) && r.accept(name) && r.accept(`":`)
+	if name == "" {
+		return true
+	}
+	rest := r.src[r.pos:]
+	end := len(`"":`) + len(name)
+	ok := len(rest) >= end &&
+		rest[0] == '"' &&
+		string(rest[1:1+len(name)]) == name &&
+		rest[end-2] == '"' &&
+		rest[end-1] == ':'
+	if ok {
+		r.pos += end
+	}
+	return ok
 }
 
 // More reports whether the array goes on; at its end it reads the bracket.
