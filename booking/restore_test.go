@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -61,5 +62,40 @@ func TestWhatIsPutBackIsFoundAsBefore(t *testing.T) {
 	if before.byTicket.Len() != after.byTicket.Len() || before.byID.Len() != after.byID.Len() {
 		t.Errorf("%d tickets of %d bookings are known, want %d of %d", after.byTicket.Len(), after.byID.Len(),
 			before.byTicket.Len(), before.byID.Len())
+	}
+}
+
+// Each booking is read as it is, whatever was in its room before, and the reader may rest after each.
+func TestABookingIsReadInTheRoomOfAnother(t *testing.T) {
+	run := NewRun(oneTrip(t).Form(0), 100, 0, make([]int32, stops))
+	s := NewRecorder()
+	s.KnowRun(run)
+	legs := [2]Leg{{Run: run, To: 1, Seat: 1, Discount: -1}}
+	for n, tickets := range []int{3, 1, 0, 2} {
+		b := &Booking{ID: ids.ID{byte(n)}, Partner: ids.ID{7}}
+		for i := range tickets {
+			b.Tickets = append(b.Tickets, Ticket{
+				ID:        ids.ID{byte(n), byte(i)},
+				Legs:      legs,
+				Passenger: NewPassenger("Lesia", "", "", []string{}),
+				Carrier:   Carrier(n % 2),
+			})
+		}
+		s.add(b, time.UnixMilli(0))
+	}
+	s.packed.Set(2, "") // its tickets have moved away
+	frozen := s.Freeze()
+	steps := 0
+	frozen.Step = func() { steps++ }
+	var b Booking
+	for i := range frozen.Len() {
+		want := frozen.At(i)
+		found := frozen.Read(i, &b)
+		if found != (want != nil) || found && !reflect.DeepEqual(&b, want) {
+			t.Errorf("booking %d is read as %v, %t, want %v", i, b, found, want)
+		}
+	}
+	if steps != frozen.Len() {
+		t.Errorf("%d steps of %d bookings", steps, frozen.Len())
 	}
 }

@@ -93,15 +93,13 @@ func (w *writing) row(b *booking.Booking, t *booking.Ticket) {
 	last := legs[len(legs)-1]
 	from := &first.Run.Form.Stops[first.From]
 	to := &last.Run.Form.Stops[last.To]
-	var seats strings.Builder
-	seats.WriteString(strconv.Itoa(int(first.Seat)))
+	var room [2]string
+	seats := room[:0]
 	var price, back int64
 	discount := ""
 	refund := ""
-	for i, l := range legs {
-		if i > 0 {
-			seats.WriteString(" " + strconv.Itoa(int(l.Seat)))
-		}
+	for _, l := range legs {
+		seats = append(seats, strconv.Itoa(int(l.Seat)))
 		price += l.Amount
 		back += l.Refund
 		if l.Discount >= 0 && discount == "" {
@@ -117,7 +115,7 @@ func (w *writing) row(b *booking.Booking, t *booking.Ticket) {
 	w.cells = append(w.cells[:0],
 		Text(t.ID.String()), Text(b.ID.String()), inUTC(time.UnixMilli(t.Created)),
 		withOffset(first.Run.Local(departs, first.From)), inUTC(departs),
-		Text(first.Run.Form.Route.Name), Text(from.City.Name), Text(to.City.Name), seats.String(),
+		Text(first.Run.Form.Route.Name), Text(from.City.Name), Text(to.City.Name), strings.Join(seats, " "),
 		Text(firstName), Text(lastName), Text(email), Text(strings.Join(phones, " ")),
 		hundredths(price), string(t.Currency[:]), discount, status, payment, refund, Text(t.Source()),
 		Text(w.partner(b.Partner)))

@@ -94,8 +94,39 @@ func BenchmarkSnapshot(b *testing.B) {
 	})
 }
 
+// Bookings of a snapshot are put back in batches, whose room is used again: each as it was, however many there
+// are.
+func TestManyBookingsArePutBackAsTheyWere(t *testing.T) {
+	state := soldOften(t, 3_000)
+	var first, second bytes.Buffer
+	if err := ledger.NewCodec().Freeze(state)(&first); err != nil {
+		t.Fatal(err)
+	}
+	thawed, err := ledger.NewCodec().Thaw(bytes.NewReader(first.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ledger.NewCodec().Freeze(thawed.State)(&second); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Errorf("%d bytes of bookings are put back as %d others", first.Len(), second.Len())
+	}
+	frozen := state.Bookings.Freeze()
+	for i := range frozen.Len() {
+		b := frozen.At(i)
+		partner, found := thawed.Bookings.PartnerOf(b.ID)
+		if !found || partner != b.Partner {
+			t.Fatalf("booking %s is of partner %s, and after it was put back of %s", b.ID, b.Partner, partner)
+		}
+	}
+	if partner, found := thawed.Bookings.PartnerOf(ids.ID{1}); found {
+		t.Errorf("no booking is of partner %s", partner)
+	}
+}
+
 // soldOften returns a state with so many bookings for two.
-func soldOften(b *testing.B, bookings int) ledger.State {
+func soldOften(b testing.TB, bookings int) ledger.State {
 	codec := ledger.NewCodec()
 	var state *ledger.Keeper
 	lines := rig.SoldLines(b)

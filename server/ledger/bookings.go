@@ -208,6 +208,9 @@ func codePassengers(l *lineCoder, e *booking.Created) {
 		return
 	}
 	wire.ID(c, "salt", &e.Salt)
+	if !c.Writing() {
+		e.Passengers = make([]booking.Passenger, 0, len(e.Tickets))
+	}
 	wire.List(c, "passengers", &e.Passengers, func(p *booking.Passenger) {
 		codePassenger(c, "", p)
 	})
@@ -237,9 +240,11 @@ func codePassenger(c *wire.Coder, name string, p *booking.Passenger) {
 		email := read("email")
 		var room [4][]byte
 		phones := room[:0]
-		wire.List(c, "phones", &phones, func(phone *[]byte) {
-			*phone = read("")
-		})
+		c.R.Member("phones")
+		c.R.Literal("[")
+		for c.R.More() {
+			phones = append(phones, read(""))
+		}
 		*p = booking.NewPassenger(first, last, email, phones)
 	})
 }

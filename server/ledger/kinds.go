@@ -264,8 +264,9 @@ type lineCoder struct {
 	entry    Entry
 
 	// Of what is read:
-	erased  bool // its personal part was erased
-	missing bool // it names a form that no line before it has
+	readers [2]wire.Reader // of the data and the personal part
+	erased  bool           // its personal part was erased
+	missing bool           // it names a form that no line before it has
 }
 
 // Encode appends an entry's data and personal part.
@@ -293,11 +294,13 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("%w: unknown type %q", journal.ErrNewer, name)
 	}
 	l := &lineCoder{
-		data:     wire.Coder{R: wire.NewReader(data)},
-		personal: wire.Coder{R: wire.NewReader(personal)},
-		entry:    Entry{Event: reflect.New(k.event.Elem()).Interface()},
-		erased:   bytes.HasPrefix(personal, []byte(`{"erased":`)),
+		entry:  Entry{Event: reflect.New(k.event.Elem()).Interface()},
+		erased: bytes.HasPrefix(personal, []byte(`{"erased":`)),
 	}
+	l.data.R = &l.readers[0]
+	l.data.R.Reset(data)
+	l.personal.R = &l.readers[1]
+	l.personal.R.Reset(personal)
 	k.code(c, l, l.entry.Event)
 	l.data.R.End()
 	l.personal.R.End()

@@ -157,9 +157,13 @@ func (f *frozen) writeRuns() {
 // that bookings are put back while the next are read.
 func (c *Codec) Thaw(from io.Reader) (*Keeper, error) {
 	t := &thawing{
-		codec:   c,
-		state:   NewKeeper(),
-		batches: make(chan packedBatch, 4),
+		codec:    c,
+		state:    NewKeeper(),
+		batches:  make(chan packedBatch, batches),
+		restored: make(chan packedBatch, batches),
+	}
+	for range batches - 1 {
+		t.restored <- packedBatch{}
 	}
 	var wrong, err error
 	bookings := t.state.bookings.Restore()
@@ -171,6 +175,7 @@ func (c *Codec) Thaw(from io.Reader) (*Keeper, error) {
 		if wrong == nil {
 			wrong = batch.restore(bookings)
 		}
+		t.restored <- batch
 	}
 	if wrong == nil && err == nil {
 		bookings.Done()
@@ -188,12 +193,19 @@ type thawing struct {
 	codec   *Codec
 	state   *Keeper
 	batches chan packedBatch
-	batch   packedBatch // read and not sent yet
-	facts   []byte      // room for those of a booking
-	asks    []*askRow   // to be put back once the tickets are there
-	begun   bool        // a booking was read: only bookings may follow
-	older   bool        // an earlier version wrote it
+	// restored are batches whose room is used again.
+	restored chan packedBatch
+	batch    packedBatch // read and not sent yet
+	facts    []byte      // room for those of a booking
+	asks     []*askRow   // to be put back once the tickets are there
+	begun    bool        // a booking was read: only bookings may follow
+	older    bool        // an earlier version wrote it
 }
+
+const (
+	batches   = 5   // of bookings, between those who read and put back
+	batchSize = 256 // bookings
+)
 
 // packedBatch is bookings that were read, packed, one behind the other, and where each ends.
 type packedBatch struct {
@@ -219,11 +231,12 @@ func (x *packedBatch) restore(bookings *booking.Restoring) error {
 func (t *thawing) read(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 1<<18), math.MaxInt)
+	c := &wire.Coder{R: new(wire.Reader)}
 	for n := 2; lines.Scan(); n++ {
-		c := &wire.Coder{R: wire.NewReader(lines.Bytes())}
-		c.Object("", func() {
-			t.readLine(c)
-		})
+		c.R.Reset(lines.Bytes())
+		c.Open("")
+		t.readLine(c)
+		c.Close()
 		c.R.End()
 		if t.older {
 			return replay.ErrOlder
@@ -286,7 +299,6 @@ func (t *thawing) readLine(c *wire.Coder) {
 
 // readBooking reads a booking, which is restored later.
 func (t *thawing) readBooking(c *wire.Coder) {
-	const batchSize = 256
 	t.begun = true
 	x := &t.batch
 	t.facts = c.R.Base64("booking", t.facts[:0])
@@ -298,10 +310,9 @@ func (t *thawing) readBooking(c *wire.Coder) {
 	x.ends = append(x.ends, len(x.text))
 	if len(x.ends) == batchSize && c.R.Err() == nil {
 		t.batches <- t.batch
-		t.batch = packedBatch{ // about as much will be in the next
-			text: make([]byte, 0, len(x.text)+len(x.text)/8),
-			ends: make([]int, 0, batchSize),
-		}
+		t.batch = <-t.restored
+		t.batch.text = t.batch.text[:0]
+		t.batch.ends = t.batch.ends[:0]
 	}
 }
 

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -53,7 +55,7 @@ func (r *Reader) text() []byte {
 	src := r.src
 	i := r.pos + 1
 	plain := i // where in src the rest begins that is not yet in decoded
-	for i < len(src) && src[i] >= ' ' {
+	for i += ordinary(src[i:]); i < len(src) && src[i] >= ' '; i += ordinary(src[i:]) {
 		c := src[i]
 		i++
 		if c == '"' {
@@ -77,6 +79,27 @@ func (r *Reader) text() []byte {
 	r.pos = min(i, len(src))
 	r.malformed()
 	return nil
+}
+
+// ordinary returns how many bytes at the start of b stand in a string as they are: up to a quote, a backslash
+// or a control character. It looks at eight bytes at a time, as strings are most of what a start reads.
+func ordinary(b []byte) (n int) {
+	const each = 0x0101010101010101 // times a byte: eight of it
+	for ; len(b)-n >= 8; n += 8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		quote := x ^ each*'"'
+		slash := x ^ each*'\\'
+		// Subtracting borrows from the top bit of a byte that is too small: of one below a blank, and, where
+		// bytes are 0 that are sought, of one below 1. What is above the first such byte does not count.
+		found := (x-each*' ')&^x | (quote-each)&^quote | (slash-each)&^slash
+		if found &= each << 7; found != 0 {
+			return n + bits.TrailingZeros64(found)/8
+		}
+	}
+	for n < len(b) && b[n] >= ' ' && b[n] != '"' && b[n] != '\\' {
+		n++
+	}
+	return n
 }
 
 // escape decodes what follows a backslash, and returns its length; -1 is no escape. Half a surrogate pair is

@@ -51,11 +51,17 @@ type Reader struct {
 
 // NewReader starts to read src, which it keeps but does not change.
 func NewReader(src []byte) *Reader {
-	r := &Reader{src: src}
+	r := new(Reader)
+	r.Reset(src)
+	return r
+}
+
+// Reset starts to read another document, as NewReader does.
+func (r *Reader) Reset(src []byte) {
+	*r = Reader{src: src}
 	if !utf8.Valid(src) {
 		r.syntax("is not valid UTF-8")
 	}
-	return r
 }
 
 // End reports what stands after the document's only value.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -205,6 +206,29 @@ func BenchmarkReadBooking(b *testing.B) {
 		r.Object(func([]byte) { r.Skip() })
 		if r.End(); r.Err() != nil {
 			b.Fatal(r.Err())
+		}
+	}
+}
+
+// What stands in a string as it is ends where a plain loop finds the end, wherever that is among eight bytes
+// and whatever stands around it.
+func TestOrdinaryBytesEndWhereAPlainLoopFindsTheEnd(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	near := []byte("\x00\x01\x1f !\"#[\\]\x7f\x80\xa2\xdc\xff")
+	for range 200_000 {
+		b := make([]byte, r.IntN(30))
+		for i := range b {
+			b[i] = 'a'
+			if r.IntN(6) == 0 {
+				b[i] = near[r.IntN(len(near))]
+			}
+		}
+		want := bytes.IndexFunc(b, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' })
+		if want < 0 {
+			want = len(b)
+		}
+		if got := ordinary(b); got != want {
+			t.Fatalf("%q: %d, want %d", b, got, want)
 		}
 	}
 }
