@@ -94,8 +94,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	})
 }
 
-// Bookings of a snapshot are put back in batches, whose room is used again: each as it was, however many there
-// are.
+// Bookings of a snapshot are put back in batches, whose room is used again: each as it was, however many
+// there are.
 func TestManyBookingsArePutBackAsTheyWere(t *testing.T) {
 	state := soldOften(t, 3_000)
 	var first, second bytes.Buffer
