@@ -70,16 +70,19 @@ func TestABookingIsReadInTheRoomOfAnother(t *testing.T) {
 	run := NewRun(oneTrip(t).Form(0), 100, 0, make([]int32, stops))
 	s := NewRecorder()
 	s.KnowRun(run)
-	legs := [2]Leg{{Run: run, To: 1, Seat: 1, Discount: -1}}
+	leg := Leg{Run: run, To: 1, Seat: 1, Discount: -1}
 	for n, tickets := range []int{3, 1, 0, 2} {
 		b := &Booking{ID: ids.ID{byte(n)}, Partner: ids.ID{7}}
 		for i := range tickets {
 			b.Tickets = append(b.Tickets, Ticket{
 				ID:        ids.ID{byte(n), byte(i)},
-				Legs:      legs,
+				Legs:      [2]Leg{leg},
 				Passenger: NewPassenger("Lesia", "", "", []string{}),
 				Carrier:   Carrier(n % 2),
 			})
+			if n == 0 {
+				b.Tickets[i].Legs[1] = leg // of which the next must have nothing
+			}
 		}
 		s.add(b, time.UnixMilli(0))
 	}
