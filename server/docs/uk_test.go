@@ -14,10 +14,11 @@ var (
 	codes    = regexp.MustCompile("(?ms)^```.*?^```$|`[^`\n]+`")
 	blocks   = regexp.MustCompile("(?ms)^```.*?^```$")
 	rows     = regexp.MustCompile(`(?m)^(\|.*|- .*)$`)
+	figures  = regexp.MustCompile(`\d[\d,.]*\d|\d`)
 )
 
 // A page in Ukrainian is true to the English one: it has the same headings by their levels, the same commands
-// and outputs, the same rows and items, and the same words of code in each section.
+// and outputs, the same rows and items, and the same words of code and figures in each section.
 func TestPagesInUkrainianAreThoseInEnglish(t *testing.T) {
 	t.Chdir(root)
 	files, err := filepath.Glob("server/docs/uk/*.md")
@@ -41,6 +42,8 @@ func TestPagesInUkrainianAreThoseInEnglish(t *testing.T) {
 				blocks.FindAllString(translated[i], -1))
 			compare(t, file, "code", sorted(codes.FindAllString(section, -1)),
 				sorted(codes.FindAllString(translated[i], -1)))
+			compare(t, file, "figures", sorted(figures.FindAllString(section, -1)),
+				sorted(figures.FindAllString(translated[i], -1)))
 			want, got := len(rows.FindAllString(section, -1)), len(rows.FindAllString(translated[i], -1))
 			if want != got {
 				t.Errorf("%s: section %d has %d rows and items, in English %d", file, i, got, want)
