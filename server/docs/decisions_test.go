@@ -91,7 +91,7 @@ func TestCINamesTests(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range names.FindAllString(content(t, ".ci/run"), -1) {
+	for _, name := range names.FindAllString(content(t, ".ci/run")+content(t, ".ci/single"), -1) {
 		if !strings.Contains(declared.String(), "\n"+name) {
 			t.Errorf("CI names the test %s, which is not there", name)
 		}

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,6 +89,17 @@ func BubbleClock() func() time.Time {
 	began := time.Now()
 	return func() time.Time { return Start.Add(time.Since(began)) }
 }
+
+// HandClock is a clock that a test moves by hand, from Start on, beside a server that reads it at any time.
+type HandClock struct {
+	moved atomic.Int64 // nanoseconds
+}
+
+// Now is the clock's time.
+func (c *HandClock) Now() time.Time { return Start.Add(time.Duration(c.moved.Load())) }
+
+// Move sets the clock on by d.
+func (c *HandClock) Move(d time.Duration) { c.moved.Add(int64(d)) }
 
 // Start is when transcripts start, by the server's clock.
 var Start = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)

@@ -90,8 +90,8 @@ func TestTailForADatabaseTellsWhatIsImplied(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	now := rig.Start
-	s, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return now }})
+	var clock rig.HandClock
+	s, err := server.Open(server.Config{Dir: dir, Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,25 +117,25 @@ func TestTailForADatabaseTellsWhatIsImplied(t *testing.T) {
 			Session: auth.ID{2},
 			User:    user,
 			Company: "c",
-			Tokens:  auth.NewTokens(now, "a", "b"),
+			Tokens:  auth.NewTokens(clock.Now(), "a", "b"),
 		},
 		&report.Ordered{
 			ID:      done,
 			Company: "c",
 			User:    ids.ID(user),
 			OrderBy: report.CreatedAt,
-			Start:   now,
-			End:     now,
+			Start:   clock.Now(),
+			End:     clock.Now(),
 		},
 		&report.Completed{ID: done, SHA256: "00"},
 	)
-	now = now.Add(40 * 24 * time.Hour)
+	clock.Move(40 * 24 * time.Hour)
 	record(
 		&auth.SessionStarted{
 			Session: auth.ID{3},
 			User:    user,
 			Company: "c",
-			Tokens:  auth.NewTokens(now, "c", "d"),
+			Tokens:  auth.NewTokens(clock.Now(), "c", "d"),
 		},
 		&ledger.PersonalErased{Reason: "asked", Reports: []ids.ID{done}},
 	)

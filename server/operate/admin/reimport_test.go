@@ -122,8 +122,8 @@ func seatsOnSmallBuses(t *testing.T, s *server.Server, query string) int {
 // Decision tickets.revival: a ticket whose hold ran out is not revived on a run that the timetable no longer
 // has; one that was paid stays as sold. The import names such runs.
 func TestAWithdrawnRunIsNotRevived(t *testing.T) {
-	now := rig.Start
-	s, key := rig.Demo(t, server.Config{Now: func() time.Time { return now }})
+	var clock rig.HandClock
+	s, key := rig.Demo(t, server.Config{Now: clock.Now})
 	one := rig.Call(t, s, key, "POST", "/v2/bookings",
 		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
 	other := rig.Call(t, s, key, "POST", "/v2/bookings",
@@ -143,7 +143,7 @@ func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 	if want := "trip fb-0900 on 2026-11-25 is no longer in the timetable: 2 tickets stay as sold\n"; !strings.Contains(out.String(), want) {
 		t.Errorf("the import does not say %q:\n%.3000s", want, &out)
 	}
-	now = now.Add(21 * time.Minute)
+	clock.Move(21 * time.Minute)
 	a := rig.Ask(s, key, "POST", "/v2/bookings/"+one.ID+"/pay", "")
 	if a.Code != 409 || !strings.Contains(a.Body.String(), `"reason":"CHANGED"`) ||
 		!strings.Contains(a.Body.String(), one.Tickets[0].ID) {
@@ -185,10 +185,10 @@ func bookSeat(t *testing.T, s *server.Server, key, from, to string) (booking, se
 // out does not get its seat back where somebody was sold it who now travels along.
 func TestARevivedTicketTakesNobodysSeatAfterAnImport(t *testing.T) {
 	dir := t.TempDir()
-	now := rig.Start
-	s, key := rig.Demo(t, server.Config{Dir: dir, Now: func() time.Time { return now }})
+	var clock rig.HandClock
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: clock.Now})
 	lapsed, seat := bookSeat(t, s, key, "zhytomyr", "rivne")
-	now = now.Add(21 * time.Minute)
+	clock.Move(21 * time.Minute)
 	other, taken := bookSeat(t, s, key, "kyiv", "rivne")
 	if seat != "1" || taken != "1" {
 		t.Fatalf("seats %s and %s, want 1 and 1: that of who did not pay is free", seat, taken)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,12 +63,12 @@ func TestARefundAfterTheDepartureIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := &bookkeeping{dir: dir}
-	now := rig.Start
-	s, key := rig.Demo(t, server.Config{Dir: dir, Now: func() time.Time { return now }})
+	var clock rig.HandClock
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: clock.Now})
 	id := rig.Call(t, s, key, "POST", "/v2/bookings",
 		rig.BookingBody(rig.Offer(t, s, key, rig.KyivLviv), 1)).Data.Booking.ID
 	rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
-	now = rig.Start.Add(7 * 24 * time.Hour)
+	clock.Move(7 * 24 * time.Hour)
 	if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/cancel", ""); a.Status != 200 {
 		t.Fatal(a)
 	}
@@ -154,17 +153,15 @@ func reformed(t *testing.T, lines []string, sale int, alter func(*schedule.Form,
 func TestASaleByAnOfferOfAReplacedTimetableIsSound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	var since atomic.Int64 // nanoseconds
-	s, key := rig.Demo(t, server.Config{Dir: dir, Now: func() time.Time {
-		return rig.Start.Add(time.Duration(since.Load()))
-	}})
+	var clock rig.HandClock
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: clock.Now})
 	offer := rig.Offer(t, s, key, "departureCitySlug=lviv&arrivalCitySlug=prague")
 	rig.Import(t, s, rig.FeedWith(t, map[string][][2]string{
 		"waybill_discounts.txt": {{"d-prague-15,", "d-prague-0,r-lviv-prague,Once,,Percent,1,20200101,20200102\n" +
 			"d-prague-15,"}},
 		"fare_attributes.txt": {{"0.00,UAH,1,0,vltavia", "1.00,UAH,1,0,vltavia"}},
 	}))
-	since.Add(int64(19 * time.Minute))
+	clock.Move(19 * time.Minute)
 	if a := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 1)); a.Status != 201 {
 		t.Fatal(a)
 	}
