@@ -137,7 +137,7 @@ func (w *watched) Write(b []byte) (int, error) {
 		w.rest = rest
 	}
 	w.rest = slices.Clone(w.rest)
-	if w.writes++; w.writes%50 == 10 {
+	if w.writes++; w.writes%250 == 10 {
 		w.peak = max(w.peak, inUse())
 	}
 	return len(b), nil
