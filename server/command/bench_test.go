@@ -25,10 +25,10 @@ func TestBench(t *testing.T) {
 	sold := 0
 	t.Setenv("TMPDIR", temp)
 	for _, conns := range []string{"1,4", "4"} {
-		works, tests := "", 0
+		works, tailRows := "", 0
 		for c := range strings.SplitSeq(conns, ",") {
 			works += fmt.Sprintf("W1 %s, W2 %[1]s, W3 %[1]s, ", c)
-			tests += 3
+			tailRows += 3
 		}
 		var stdout, stderr bytes.Buffer
 		code := Main(&Process{
@@ -48,7 +48,7 @@ func TestBench(t *testing.T) {
 		}
 		tails := regexp.MustCompile(`(?m)^\| (alone|while a snapshot is written|the limit: .*) \| ([14]) \| [1-9]\d*( \| \d+\.\d\d){3} \| \d+\.\d \|$`).
 			FindAllStringSubmatch(stdout.String(), -1)
-		if len(tails) != tests || tails[0][1] != "alone" || tails[tests-1][2] != "4" {
+		if len(tails) != tailRows || tails[0][1] != "alone" || tails[tailRows-1][2] != "4" {
 			t.Errorf("of tails the table has %q\n%s", tails, &stdout)
 		}
 		if left, err := os.Stat(filepath.Join(dir, "limit.tmp")); err == nil {
