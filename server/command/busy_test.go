@@ -56,7 +56,8 @@ func TestABusyDemo(t *testing.T) {
 	if _, totals, _ := strings.Cut(full, `"totals"`); strings.Count(totals, `"free":0`) != 4 {
 		t.Errorf("no bus is full: %s", totals)
 	}
-	want(t, 78, "-demo busy is for a new directory", "serve", "-data", first, "-demo", "busy")
+	want(t, 78, "-demo busy is for a new directory", "serve", "-data", first, "-demo", "busy",
+		"-addr", "127.0.0.1:0")
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	want(t, 2, "must be busy", "serve", "-data", fresh, "-demo", "full")
 	want(t, 2, "loopback address", "serve", "-data", fresh, "-demo", "busy", "-addr", "0.0.0.0:0")
