@@ -83,21 +83,22 @@ func TestNothingCitesTheContract(t *testing.T) {
 // race detector is not given is one test each, so that none of another package goes with it.
 func TestCINamesTests(t *testing.T) {
 	t.Chdir(root)
-	declared := "\n"
+	var declared strings.Builder
+	declared.WriteString("\n")
 	for name, text := range readable(t) {
 		if strings.HasSuffix(name, "_test.go") {
 			for _, f := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(text, -1) {
-				declared += f[1] + "\n\n"
+				declared.WriteString(f[1] + "\n\n")
 			}
 		}
 	}
 	for _, name := range regexp.MustCompile(`Test[A-Z]\w*`).FindAllString(content(t, ".ci/run"), -1) {
-		if !strings.Contains(declared, "\n"+name) {
+		if !strings.Contains(declared.String(), "\n"+name) {
 			t.Errorf("CI names the test %s, which is not there", name)
 		}
 	}
 	for line := range strings.Lines(content(t, ".ci/single")) {
-		if n := strings.Count(declared, "\n"+line); line[0] != '#' && n != 1 {
+		if n := strings.Count(declared.String(), "\n"+line); line[0] != '#' && n != 1 {
 			t.Errorf("%d tests have the name %s that .ci/single keeps from the race detector", n, line)
 		}
 	}
