@@ -548,8 +548,15 @@ func (h *history) compare() {
 		for from := 0; known && from < len(stops)-1; from++ {
 			to := from + 1 + h.rnd.IntN(len(stops)-1-from)
 			leg := schedule.Leg{Trip: index, Day: modelDay, From: int16(from), To: int16(to)}
-			got, _ := h.state.SeatsLeft(h.tt, &leg, h.now)
+			got, line := h.state.SeatsLeft(h.tt, &leg, schedule.MaxSeats, h.now)
 			want := h.left([]modelLeg{{trip: trip, stops: stops, from: from, to: to}})
+			for enough := range want + 2 {
+				few, on := h.state.SeatsLeft(h.tt, &leg, enough, h.now)
+				if few > want || few < min(want, enough) || on != line {
+					h.Fatalf("seed %d: %d seats of trip %d from %d to %d by line %d; want %d, by %d; %d are enough\n%s",
+						h.seed, few, trip, from, to, on, want, line, enough, h.told)
+				}
+			}
 			if got != want {
 				h.Fatalf("seed %d: %d seats of trip %d from %d to %d, want %d\n%s", h.seed, got, trip, from, to, want,
 					h.told)

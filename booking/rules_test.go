@@ -80,7 +80,7 @@ func TestAnUnpaidTicketHasItsSeatForTwentyMinutes(t *testing.T) {
 		{end.Add(time.Hour), "Uncompleted", 70},
 	} {
 		got, _ := ticket.Status(c.now)
-		left, _ := s.SeatsLeft(tt, &schedule.Leg{Day: 100, To: stops - 1}, c.now)
+		left, _ := s.SeatsLeft(tt, &schedule.Leg{Day: 100, To: stops - 1}, schedule.MaxSeats, c.now)
 		if got != c.want || left != c.left {
 			t.Errorf("%s after the sale: it is %s, and %d seats are free, want %s and %d", c.now.Sub(at), got,
 				left, c.want, c.left)

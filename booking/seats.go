@@ -17,14 +17,13 @@ func (r *Run) key() schedule.RunKey {
 
 // seats has the holds of a run, and everything else that all its forms share.
 type seats struct {
+	line uint64 // the last journal line that changed a booking on it; see SeatsLeft
 	seating.Plan
 	sold []*Run // in each form of the plan
 
 	// bookings are the numbers of those that have a ticket on the run, whatever its state; rising.
 	bookings []uint32
 	change   *RunChange // the carrier's change; nil is none
-
-	line uint64 // the last journal line that changed a booking on it; see SeatsLeft
 }
 
 // sit gives a ticket its seats, by leg, for as long as its phase says. Without seats it keeps those that it
@@ -78,12 +77,17 @@ func presentForm(tt *schedule.Timetable, last *Run) *schedule.Form {
 }
 
 // SeatsLeft returns how many seats are free for a ride, and the number of the last journal line that changed
-// a booking on its run; 0 where there is none.
-func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg,
+// a booking on its run; 0 where there is none. Where that many are enough, it may return fewer than are free,
+// but no fewer than those.
+func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, enough int,
 	now time.Time) (left int, line uint64) {
 	held := s.seatings[schedule.RunKey{Trip: tt.TripKey(l.Trip), Day: l.Day}]
+	all := tt.Seats(l.Trip)
 	if held == nil {
-		return tt.Seats(l.Trip), 0
+		return all, 0
+	}
+	if least := all - len(held.Holds); least >= enough { // each takes one seat at most
+		return least, held.line
 	}
 	form := tt.Form(l.Trip)
 	return held.Left(form, seating.Ride{Form: form, From: l.From, To: l.To}, now), held.line

@@ -97,7 +97,8 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 				}
 				want = min(want, max(0, 70-held))
 			}
-			if got, _ := s.SeatsLeft(tt, &schedule.Leg{Day: 100, From: from, To: to}, at); got != want {
+			ride := schedule.Leg{Day: 100, From: from, To: to}
+			if got, _ := s.SeatsLeft(tt, &ride, schedule.MaxSeats, at); got != want {
 				t.Fatalf("seed %d: %d seats from %d to %d at %d, want %d", seed, got, from, to, now, want)
 			}
 		}

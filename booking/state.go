@@ -256,7 +256,7 @@ func (s Recorder) KnowRun(r *Run) {
 	s.forms[form] = r.Form
 	s.seatings[key] = r.seats
 	r.seats.sold = append(r.seats.sold, r)
-	r.seats.Forms = append(r.seats.Forms, r.Form)
+	r.seats.Sell(r.Form)
 	s.runs[r.ID] = r
 	r.number = uint32(len(s.order))
 	s.order = append(s.order, r)

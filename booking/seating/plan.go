@@ -17,9 +17,9 @@ import (
 
 // A Plan says which ticket has which seat of a run, on which part of the way.
 type Plan struct {
-	Forms []*schedule.Form // that the run was sold in
 	Holds []Hold           // some of which may have run out
 	known taken            // by the holds, in the form that was asked for last
+	Forms []*schedule.Form // that the run was sold in; see Sell
 }
 
 // Hold is a ticket's seat on a part of the run. It is free from Until on.
@@ -31,14 +31,16 @@ type Hold struct {
 	Form     uint16 // position among the plan's
 }
 
-// taken has the seats of a form that are taken on each segment, from one stop to the next, a bit each, and
-// the number of passengers there. It holds until an instant, in Unix milliseconds; sales are added to it.
+// taken has the seats of a form that are taken on each segment, from one stop to the next. It holds until an
+// instant, in Unix milliseconds; sales are added to it. A search asks for the seats of hundreds of runs, most
+// of which no cache of the processor has: all that it reads of one lies together.
 type taken struct {
 	form  *schedule.Form
 	until int64
-	bits  []uint64 // by segment
-	// by segment: includes passengers whose seats are gone, as the bus was larger when they bought
-	held     []uint16
+	only  bool // the run was sold in no other form
+	// By segment: how many passengers there are, also those whose seats are gone, as the bus was larger when
+	// they bought; then the seats that are taken, a bit each.
+	segments []uint64
 	mappings []mapping // by form of the plan
 }
 
@@ -47,6 +49,12 @@ type taken struct {
 type Vacancy struct {
 	Seats Set
 	Left  int
+}
+
+// Sell makes a form the last of those that the run was sold in.
+func (p *Plan) Sell(form *schedule.Form) {
+	p.Forms = append(p.Forms, form)
+	p.known = taken{}
 }
 
 // Set makes h the ticket's hold.
@@ -81,9 +89,10 @@ func (p *Plan) forget(now int64) {
 // Free returns what is free for a ride at an instant, where the run has a form at present: the seats that no
 // hold has on a part of the ride, neither in that form nor in those that the ride and the hold were sold in.
 func (p *Plan) Free(present *schedule.Form, ride Ride, now time.Time) Vacancy {
-	free := p.taken(present, now).free(ride.In(present))
+	x := p.taken(present, now)
+	free := x.free(ride.In(present))
 	offered := same(present, ride.Form)
-	if offered && p.soldOnlyIn(present) {
+	if offered && x.only {
 		return free
 	}
 	parts := make([]Ride, len(p.Forms)) // of the run that the ride takes in each form
@@ -106,20 +115,10 @@ func (p *Plan) Free(present *schedule.Form, ride Ride, now time.Time) Vacancy {
 
 // Left returns the number of seats of Free, without finding out which they are.
 func (p *Plan) Left(present *schedule.Form, ride Ride, now time.Time) int {
-	if !same(present, ride.Form) || !p.soldOnlyIn(present) {
-		return p.Free(present, ride, now).Left
+	if x := p.taken(present, now); x.only && same(present, ride.Form) {
+		return x.left(ride.From, ride.To)
 	}
-	return p.taken(present, now).left(ride.From, ride.To)
-}
-
-// soldOnlyIn reports whether the run was sold in no other form.
-func (p *Plan) soldOnlyIn(form *schedule.Form) bool {
-	for _, sold := range p.Forms {
-		if !same(sold, form) {
-			return false
-		}
-	}
-	return true
+	return p.Free(present, ride, now).Left
 }
 
 // Ride returns the ride that a hold of the plan is for.
@@ -129,7 +128,7 @@ func (p *Plan) Ride(h *Hold) Ride {
 
 // Held returns how many passengers there are between a stop of a form and the next at an instant.
 func (p *Plan) Held(form *schedule.Form, at int16, now time.Time) int {
-	return int(p.taken(form, now).held[at])
+	return int(p.taken(form, now).segment(at)[0])
 }
 
 // taken returns the seats of a form that are taken at an instant. It keeps them for the next call.
@@ -138,10 +137,12 @@ func (p *Plan) taken(form *schedule.Form, now time.Time) *taken {
 		return &p.known
 	}
 	p.forget(now.UnixMilli())
-	x := taken{form: form, until: math.MaxInt64}
-	segments := len(form.Stops) - 1
-	x.bits = make([]uint64, segments*x.words())
-	x.held = make([]uint16, segments)
+	x := taken{
+		form:  form,
+		until: math.MaxInt64,
+		only:  !slices.ContainsFunc(p.Forms, func(sold *schedule.Form) bool { return !same(sold, form) }),
+	}
+	x.segments = make([]uint64, (len(form.Stops)-1)*x.words())
 	for i := range p.Holds {
 		x.take(p, &p.Holds[i])
 	}
@@ -157,9 +158,15 @@ func (x *taken) mapping(p *Plan, form uint16) *mapping {
 	return &x.mappings[form]
 }
 
-// words is how many numbers of 64 bits hold the seats of a segment.
+// words is how many numbers a segment takes: one, and one for each 64 seats.
 func (x *taken) words() int {
-	return (int(x.form.Bus.Seats) + 63) / 64
+	return 1 + (int(x.form.Bus.Seats)+63)/64
+}
+
+// segment returns the passengers, and then the bits of the seats, from a stop to the next.
+func (x *taken) segment(at int16) []uint64 {
+	n := x.words()
+	return x.segments[int(at)*n : int(at+1)*n]
 }
 
 // take takes the seat of a hold of a plan on the segments of its ride.
@@ -170,13 +177,13 @@ func (x *taken) take(p *Plan, h *Hold) {
 	x.until = min(x.until, h.Until)
 	from, to := x.mapping(p, h.Form).ride(h.From, h.To)
 	bit := int(h.Seat) - 1
-	n := x.words()
-	known := 0 <= bit && bit < 64*n
+	word := 1 + bit/64
+	known := 0 <= bit && word < x.words()
 	for at := from; at < to; at++ {
-		x.held[at]++
+		segment := x.segment(at)
+		segment[0]++
 		if known {
-			word := int(at)*n + bit/64
-			x.bits[word] |= 1 << (bit % 64)
+			segment[word] |= 1 << (bit % 64)
 		}
 	}
 }
@@ -191,17 +198,16 @@ func (x *taken) seatsIn(i int) uint64 {
 // free returns the seats that are taken on no segment between two stops, and how many of them the bus has
 // room for.
 func (x *taken) free(from, to int16) (free Vacancy) {
-	n := x.words()
-	seats := int(x.form.Bus.Seats)
-	for i := range n {
+	for i := range x.words() - 1 {
 		free.Seats[i] = x.seatsIn(i)
 		for at := from; at < to; at++ {
-			free.Seats[i] &^= x.bits[int(at)*n+i]
+			free.Seats[i] &^= x.segment(at)[1+i]
 		}
 	}
+	seats := int(x.form.Bus.Seats)
 	free.Left = free.Seats.Count()
 	for at := from; at < to; at++ {
-		room := max(0, seats-int(x.held[at]))
+		room := max(0, seats-int(x.segment(at)[0]))
 		free.Left = min(free.Left, room)
 	}
 	return free
@@ -210,17 +216,18 @@ func (x *taken) free(from, to int16) (free Vacancy) {
 // left returns how many seats free finds.
 func (x *taken) left(from, to int16) int {
 	n := x.words()
+	part := x.segments[int(from)*n : int(to)*n]
 	seats := int(x.form.Bus.Seats)
 	left := seats
-	for i := range n {
+	for i := range n - 1 {
 		var taken uint64
-		for at := from; at < to; at++ {
-			taken |= x.bits[int(at)*n+i]
+		for at := 1 + i; at < len(part); at += n {
+			taken |= part[at]
 		}
 		left -= bits.OnesCount64(taken & x.seatsIn(i))
 	}
-	for at := from; at < to; at++ {
-		left = min(left, seats-int(x.held[at]))
+	for at := 0; at < len(part); at += n {
+		left = min(left, seats-int(part[at]))
 	}
 	return max(0, left)
 }

@@ -126,8 +126,9 @@ func (f Finder) newDay(x *findings) *Day {
 	return day
 }
 
-// Seats returns how many seats are free for a ride.
-type Seats func(*schedule.Leg) int
+// Seats returns how many seats are free for a ride. Where that many are enough, it may return fewer than are
+// free, but no fewer than those.
+type Seats func(ride *schedule.Leg, enough int) int
 
 // Look is a search for journeys that have seats for some passengers. A ride without enough of them is not
 // there, which may bring forth journeys that it has hidden: these are searched for in turn.
@@ -255,18 +256,23 @@ func (x *Look) Ask(seats Seats, skip, take int) (again bool) {
 	x.full = nil
 	for i, day := range x.days {
 		if day.hiding != nil {
-			x.ask(i, day.hiding, seats)
+			x.ask(i, day.hiding, seats, x.passengers)
 		}
 		for n := range day.list {
 			d := &day.list[n]
 			if d.Legs.Dep() <= x.q.After {
 				continue
 			}
-			left := x.ask(i, d.Legs, seats)
+			shown := x.Total >= skip && len(x.Page) < take
+			enough := x.passengers
+			if shown {
+				enough = schedule.MaxSeats
+			}
+			left := x.ask(i, d.Legs, seats, enough)
 			if left < x.passengers {
 				continue
 			}
-			if x.Total >= skip && len(x.Page) < take {
+			if shown {
 				x.Page = append(x.Page, Found{d, left})
 			}
 			x.Total++
@@ -283,11 +289,11 @@ func (x *Look) rows() (n int) {
 	return n
 }
 
-// ask returns the seats of a journey, and remembers which of its rides are full.
-func (x *Look) ask(day int, j Journey, seats Seats) int {
+// ask returns the seats of a journey, or as many as are enough, and remembers which of its rides are full.
+func (x *Look) ask(day int, j Journey, seats Seats, enough int) int {
 	least := schedule.MaxSeats
 	for i := range j {
-		left := seats(&j[i])
+		left := seats(&j[i], enough)
 		if left < x.passengers && x.q.Changes > 0 {
 			x.leave(day, j[i])
 		}

@@ -58,11 +58,31 @@ func (b *buses) full(a *atlas, passengers int) map[schedule.Leg]bool {
 	return full
 }
 
-// look runs a search as a server does, and returns the keys of what it found.
-func (b *buses) look(t *testing.T, kept *journey.Kept, q *journey.Query, passengers int) (keys []string) {
+// atLeast returns as few seats as journey.Seats may.
+func (b *buses) atLeast(l *schedule.Leg, enough int) int {
+	return min(b.left(l), enough)
+}
+
+// look runs a search as a server does, and returns the keys of what it found. The second journey of it, asked
+// for as a page, is the same.
+func (b *buses) look(t *testing.T, kept *journey.Kept, q *journey.Query, passengers int) []string {
+	t.Helper()
+	keys := b.page(t, kept, q, passengers, 0, math.MaxInt)
+	if len(keys) > 1 {
+		second := b.page(t, kept, q, passengers, 1, 1)
+		if len(second) != 1 || second[0] != keys[1] {
+			t.Errorf("of %q the second is %q", keys, second)
+		}
+	}
+	return keys
+}
+
+// page returns the keys of a page of a search.
+func (b *buses) page(t *testing.T, kept *journey.Kept, q *journey.Query, passengers, skip, take int) (
+	keys []string) {
 	t.Helper()
 	x := kept.Look(q, passengers)
-	for x.Ask(b.left, 0, math.MaxInt) {
+	for x.Ask(b.atLeast, skip, take) {
 		x.Again()
 	}
 	for _, found := range x.Page {
@@ -82,7 +102,7 @@ func (b *buses) look(t *testing.T, kept *journey.Kept, q *journey.Query, passeng
 		}
 		keys = append(keys, k.key())
 	}
-	if x.Total != len(keys) {
+	if take == math.MaxInt && x.Total != len(keys) {
 		t.Errorf("%d in all, want %d", x.Total, len(keys))
 	}
 	return keys
@@ -168,7 +188,7 @@ func TestDaysOnWhichAllIsFull(t *testing.T) {
 	tt := finder(t, lines(t, at("d", 0, 480, 4, 700), at("e", 0, 490, 4, 700), at("a", 0, 480, 2, 600),
 		at("b", 2, 640, 4, 720)))
 	kept := journey.Keep(tt)
-	full := func(*schedule.Leg) int { return 0 }
+	full := func(*schedule.Leg, int) int { return 0 }
 	for range 2 {
 		for to := int32(1); to <= 2; to++ {
 			look := kept.Look(&journey.Query{

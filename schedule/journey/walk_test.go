@@ -13,7 +13,7 @@ import (
 func BenchmarkWalk(b *testing.B) {
 	tt := finder(b, demo(b))
 	first := day(b, "2026-11-21")
-	seats := func(*schedule.Leg) int { return 40 }
+	seats := func(*schedule.Leg, int) int { return 40 }
 	walk := func(kept *journey.Kept, changes int) (rows int) {
 		for from := range int32(len(tt.Cities)) {
 			for to := range int32(len(tt.Cities)) {

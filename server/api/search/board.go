@@ -39,7 +39,7 @@ func (n *Network) Board(most int) (list []Departure, err error) {
 	err = n.rooms.Store.View(func(st ledger.State, now time.Time) {
 		for _, run := range tt.Departures(now.Unix(), most) {
 			x := newDeparture(tt, []schedule.Leg{run})
-			x.Seats, _ = st.Bookings.SeatsLeft(tt, &run, now)
+			x.Seats, _ = st.Bookings.SeatsLeft(tt, &run, schedule.MaxSeats, now)
 			change, _ := tt.Change(run.Run())
 			switch {
 			case change.Canceled:

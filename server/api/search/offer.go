@@ -45,8 +45,8 @@ func (s *Finder) search(tt *journey.Kept, q *journey.Query, passengers, skip, ta
 		err = s.Store.ViewOn(func(st ledger.State, at time.Time) (line uint64) {
 			line = st.OffersLine()
 			in.at = at
-			seats := func(ride *schedule.Leg) int {
-				left, changed := st.Bookings.SeatsLeft(tt.Timetable, ride, at)
+			seats := func(ride *schedule.Leg, enough int) int {
+				left, changed := st.Bookings.SeatsLeft(tt.Timetable, ride, enough, at)
 				line = max(line, changed)
 				return left
 			}
