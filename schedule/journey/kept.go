@@ -1,16 +1,13 @@
 package journey
 
 import (
+	"container/list"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"waybill/schedule"
 )
-
-// keptRows is how many journeys are kept at least before the first of them are forgotten. There are at most
-// twice as many. Each takes about 0.5 KB with its text.
-const keptRows = 1 << 15
 
 // Kept finds journeys in a timetable, and keeps what it has found, by day. It knows no seats: they are asked
 // of its caller, each time. What is kept holds for one timetable with one set of changes of runs.
@@ -23,10 +20,12 @@ const keptRows = 1 << 15
 type Kept struct {
 	Finder
 
+	most int // rows
+
 	mu    sync.Mutex
-	young map[period]*keptDays // kept, or asked for, since the others were
-	old   map[period]*keptDays
-	rows  int // in young, about
+	kept  map[period]*list.Element // of keptDays
+	asked list.List                // the same, what was asked for last first
+	rows  int
 }
 
 // period names so many days in a row of the journeys between two cities. A search asks for some days in a
@@ -41,6 +40,7 @@ const periodDays = 16
 
 // keptDays are those of a period; nil are not kept.
 type keptDays struct {
+	period
 	list [periodDays]*Day
 	rows int
 }
@@ -91,11 +91,13 @@ func (x *Text) Token() []byte { return x.text[:x.payload:x.payload] }
 // Row returns the members that are kept. They are not to be changed.
 func (x *Text) Row() []byte { return x.text[x.payload:] }
 
-// Keep returns a Kept that has found nothing yet.
-func Keep(f Finder) *Kept {
+// Keep returns a Kept that has found nothing yet. It keeps so many rows at most: a journey, with the text that
+// a caller makes for it, is one, and so is a day.
+func Keep(f Finder, most int) *Kept {
 	return &Kept{
 		Finder: f,
-		young:  map[period]*keptDays{},
+		most:   most,
+		kept:   map[period]*list.Element{},
 	}
 }
 
@@ -209,14 +211,12 @@ func (x *Look) period(i int) (name period, at int) {
 
 // find returns the days of a period, nil where none is kept. The lock is held.
 func (k *Kept) find(name period) *keptDays {
-	of := k.young[name]
-	if of == nil {
-		if of = k.old[name]; of != nil {
-			k.young[name] = of
-			k.grow(of.rows)
-		}
+	e := k.kept[name]
+	if e == nil {
+		return nil
 	}
-	return of
+	k.asked.MoveToFront(e)
+	return e.Value.(*keptDays)
 }
 
 // put keeps days of a search.
@@ -227,24 +227,41 @@ func (k *Kept) put(x *Look, from, to int) {
 		name, at := x.period(i)
 		of := k.find(name)
 		if of == nil {
-			of = new(keptDays)
-			k.young[name] = of
+			of = &keptDays{period: name}
+			k.kept[name] = k.asked.PushFront(of)
 		}
 		of.list[at] = x.days[i]
-		rows := 1 + len(x.days[i].list)
-		of.rows += rows
-		k.grow(rows)
+		if i == to-1 || at == periodDays-1 {
+			k.count(of)
+		}
 	}
 }
 
-// grow counts rows that are kept, and forgets those that were not asked for since as many others were. The
-// lock is held.
-func (k *Kept) grow(rows int) {
-	k.rows += rows
-	if k.rows >= keptRows {
-		k.old = k.young
-		k.young = map[period]*keptDays{}
-		k.rows = 0
+// recount counts what is kept of a day of a search anew.
+func (k *Kept) recount(x *Look, i int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	name, _ := x.period(i)
+	if of := k.find(name); of != nil {
+		k.count(of)
+	}
+}
+
+// count counts the rows of a period anew. Where there are more than are to be kept, it forgets the periods
+// that nobody has asked for longest. The lock is held.
+func (k *Kept) count(of *keptDays) {
+	k.rows -= of.rows
+	of.rows = 0
+	for _, day := range of.list {
+		for ; day != nil; day = day.without.Load() {
+			of.rows += 1 + len(day.list)
+		}
+	}
+	k.rows += of.rows
+	for k.rows > k.most {
+		last := k.asked.Remove(k.asked.Back()).(*keptDays)
+		delete(k.kept, last.period)
+		k.rows -= last.rows
 	}
 }
 
@@ -323,6 +340,7 @@ func (x *Look) Again() {
 		if next == nil || !slices.Equal(next.full[len(day.full):], x.full[i]) {
 			next = x.without(i)
 			day.without.Store(next)
+			x.kept.recount(x, i)
 		}
 		x.days[i] = next
 	}
@@ -341,11 +359,6 @@ func (x *Look) without(i int) *Day {
 		list:   found.list,
 		hiding: found.hiding,
 		full:   full,
-	}
-	if q.Companies == nil {
-		x.kept.mu.Lock()
-		x.kept.grow(len(day.list))
-		x.kept.mu.Unlock()
 	}
 	return day
 }

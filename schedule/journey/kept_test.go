@@ -102,6 +102,9 @@ func (b *buses) page(t *testing.T, kept *journey.Kept, q *journey.Query, passeng
 		}
 		keys = append(keys, k.key())
 	}
+	if n := kept.Miscounted(); n != 0 {
+		t.Errorf("%d rows too many are counted", n)
+	}
 	if take == math.MaxInt && x.Total != len(keys) {
 		t.Errorf("%d in all, want %d", x.Total, len(keys))
 	}
@@ -120,7 +123,7 @@ func TestWhatIsFullHidesNothing(t *testing.T) {
 			first, tables, tt, changes := randomNetwork(t, r, seed)
 			a := newAtlas(t, tables, first-9, first+20, changes)
 			b := &buses{r, map[schedule.Run]*bus{}}
-			kept := journey.Keep(tt)
+			kept := journey.Keep(tt, 1<<16)
 			for n := range 8 {
 				q := &journey.Query{
 					From:    int32(r.IntN(2)), // so that pairs come again
@@ -187,7 +190,7 @@ func TestDaysOnWhichAllIsFull(t *testing.T) {
 	}
 	tt := finder(t, lines(t, at("d", 0, 480, 4, 700), at("e", 0, 490, 4, 700), at("a", 0, 480, 2, 600),
 		at("b", 2, 640, 4, 720)))
-	kept := journey.Keep(tt)
+	kept := journey.Keep(tt, 1<<16)
 	full := func(*schedule.Leg, int) int { return 0 }
 	for range 2 {
 		for to := int32(1); to <= 2; to++ {

@@ -38,13 +38,13 @@ func BenchmarkWalk(b *testing.B) {
 			b.ReportAllocs()
 			rows := 0
 			for b.Loop() {
-				rows = walk(journey.Keep(tt), changes)
+				rows = walk(journey.Keep(tt, 1<<16), changes)
 			}
 			b.ReportMetric(float64(rows), "rows")
 		})
 		b.Run(fmt.Sprint(changes, "-changes-kept"), func(b *testing.B) {
 			b.ReportAllocs()
-			kept := journey.Keep(tt)
+			kept := journey.Keep(tt, 1<<16)
 			for b.Loop() {
 				walk(kept, changes)
 			}

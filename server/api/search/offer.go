@@ -67,13 +67,16 @@ func (s *Finder) search(tt *journey.Kept, q *journey.Query, passengers, skip, ta
 	return page, look.Total, nil
 }
 
+// keptRows is how many rows of what was found are kept, of about 0.5 KB each.
+const keptRows = 1 << 16
+
 // network returns the timetable in force, with what searches have found in it.
 func (s *Finder) network() *journey.Kept {
 	tt := s.Timetable.Load()
 	kept := s.kept.Load()
 	if kept == nil || kept.Timetable != tt {
 		// An import, or a run that was changed: what was found before goes.
-		kept = journey.Keep(journey.On(tt))
+		kept = journey.Keep(journey.On(tt), keptRows)
 		s.kept.Store(kept)
 	}
 	return kept
