@@ -91,8 +91,8 @@ func (x *Text) Token() []byte { return x.text[:x.payload:x.payload] }
 // Row returns the members that are kept. They are not to be changed.
 func (x *Text) Row() []byte { return x.text[x.payload:] }
 
-// Keep returns a Kept that has found nothing yet. It keeps so many rows at most: a journey, with the text that
-// a caller makes for it, is one, and so is a day.
+// Keep returns a Kept that has found nothing yet. It keeps so many rows at most: a journey is one, with the
+// text that a caller makes for it, and so is a day.
 func Keep(f Finder, most int) *Kept {
 	return &Kept{
 		Finder: f,

@@ -68,7 +68,7 @@ func (s *Finder) search(tt *journey.Kept, q *journey.Query, passengers, skip, ta
 }
 
 // keptRows is how many rows of what was found are kept, of about 0.5 KB each.
-const keptRows = 1 << 16
+const keptRows = 1 << 17
 
 // network returns the timetable in force, with what searches have found in it.
 func (s *Finder) network() *journey.Kept {
