@@ -77,8 +77,8 @@ func presentForm(tt *schedule.Timetable, last *Run) *schedule.Form {
 }
 
 // SeatsLeft returns how many seats are free for a ride, and the number of the last journal line that changed
-// a booking on its run; 0 where there is none. Where that many are enough, it may return fewer than are free,
-// but no fewer than those.
+// a booking on its run; 0 where there is none. Where there are more than enough, left is any number from
+// enough to that.
 func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, enough int,
 	now time.Time) (left int, line uint64) {
 	held := s.seatings[schedule.RunKey{Trip: tt.TripKey(l.Trip), Day: l.Day}]

@@ -128,8 +128,8 @@ func (f Finder) newDay(x *findings) *Day {
 	return day
 }
 
-// Seats returns how many seats are free for a ride. Where that many are enough, it may return fewer than are
-// free, but no fewer than those.
+// Seats returns how many seats are free for a ride. Where there are more than enough, it may return any
+// number from enough to that.
 type Seats func(ride *schedule.Leg, enough int) int
 
 // Look is a search for journeys that have seats for some passengers. A ride without enough of them is not

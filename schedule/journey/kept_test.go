@@ -63,8 +63,8 @@ func (b *buses) atLeast(l *schedule.Leg, enough int) int {
 	return min(b.left(l), enough)
 }
 
-// look runs a search as a server does, and returns the keys of what it found. The second journey of it, asked
-// for as a page, is the same.
+// look searches like a server, and returns the keys of what it found. It asks for the second journey once
+// more, as a page.
 func (b *buses) look(t *testing.T, kept *journey.Kept, q *journey.Query, passengers int) []string {
 	t.Helper()
 	keys := b.page(t, kept, q, passengers, 0, math.MaxInt)
