@@ -245,6 +245,14 @@ func (c *call) mustExist() error {
 		c.dir, hint)
 }
 
+// elsewhere says what to do where another program listens at the address of -addr.
+func elsewhere(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w; -addr 127.0.0.1:0 takes a port that is free", err)
+	}
+	return err
+}
+
 // exitCode maps an error of opening or running a directory.
 func exitCode(err error) int {
 	switch {

@@ -351,7 +351,8 @@ func TestServeExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	want(t, 1, "in use", "serve", "-data", dir, "-addr", taken.Addr().String())
+	elsewhere := "in use; -addr 127.0.0.1:0 takes a port that is free"
+	want(t, 1, elsewhere, "serve", "-data", dir, "-addr", taken.Addr().String())
 	long := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
 	want(t, 78, "too long for its socket", "serve", "-data", long, "-addr", "127.0.0.1:0")
 	want(t, 78, "too long for its socket", "partner", "add", "-data", long, "x")

@@ -28,8 +28,8 @@ func (c *call) desk() (int, error) {
 	if err := front.Reach(c.dir); err != nil {
 		return exitFailed, err
 	}
-	return exitFailed, door.Open(addr, socket, c.Stop, func(link string) {
+	return exitFailed, elsewhere(door.Open(addr, socket, c.Stop, func(link string) {
 		fmt.Fprintln(c.Stdout, link)
 		fmt.Fprintln(c.Stderr, "Open this link in a browser; it works once. Interrupt ends the desk.")
-	})
+	}))
 }

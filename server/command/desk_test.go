@@ -33,7 +33,7 @@ func TestTheDeskIsOfThisMachineAndOfARunningServer(t *testing.T) {
 		t.Errorf("%d from a door that is closed", resp.StatusCode)
 	}
 	taken := strings.TrimPrefix(p.base, "http://")
-	want(t, 1, "address already in use", "desk", "-data", dir, "-addr", taken)
+	want(t, 1, "in use; -addr 127.0.0.1:0 takes a port that is free", "desk", "-data", dir, "-addr", taken)
 	p.cmd.Process.Kill()
 	p.cmd.Wait()
 	want(t, 1, "no server has .* open", "desk", "-data", dir, "-addr", "127.0.0.1:0")

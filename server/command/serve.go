@@ -186,7 +186,7 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 	// All ports are open before anything is made: a directory is new only once.
 	f, err := front.Listen(cfg, addr, secured)
 	if err != nil {
-		return exitCode(err), err
+		return exitCode(err), elsewhere(err)
 	}
 	defer f.Close()
 	defer tests.close(cfg.Log)
