@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"waybill/server/lab/ports"
 )
 
 // run runs a command to its end.
@@ -429,12 +431,7 @@ func TestOverTCP(t *testing.T) {
 func TestADemoIsReadyOnceItHasItsPartner(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
+	addr := ports.Address(t)
 	end := make(chan struct{})
 	code := make(chan int, 1)
 	go func() {

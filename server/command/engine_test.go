@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server/lab/ports"
 	"waybill/server/lab/rig"
 )
 
@@ -27,7 +28,7 @@ type engine struct {
 	t       *testing.T
 	dir     string
 	program string
-	ports   []int // three for clients, three between the servers
+	ports   [6]int // three for clients, three between the servers
 	servers []*exec.Cmd
 }
 
@@ -49,13 +50,8 @@ func startEngine(t *testing.T) *engine {
 	e := &engine{t: t, program: program, servers: make([]*exec.Cmd, 3)}
 	e.dir = t.TempDir()
 	t.Cleanup(e.end)
-	for range 6 {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		e.ports = append(e.ports, ln.Addr().(*net.TCPAddr).Port)
+	for i := range e.ports {
+		e.ports[i] = ports.Row(t, 1)
 	}
 	const form = `server_name: n%d
 listen: "127.0.0.1:%d"
@@ -76,7 +72,7 @@ cluster {
 	return e
 }
 
-// start starts those of the servers that are not running.
+// start starts those of the servers that are not running, and waits until all are there and have a leader.
 func (e *engine) start() {
 	e.t.Helper()
 	for i := range e.servers {
@@ -89,9 +85,12 @@ func (e *engine) start() {
 		}
 		e.servers[i] = cmd
 	}
-	rig.Eventually(e.t, "the engine has a leader", func() bool {
-		return strings.Contains(e.ask("$JS.API.INFO", ""), `account_info_response"`)
-	})
+	for i := range e.servers {
+		rig.Eventually(e.t, fmt.Sprintf("server %d of the engine knows a leader", i), func() bool {
+			answer := e.askOne(i, "$JS.API.INFO", "")
+			return strings.Contains(answer, `account_info_response"`) && !strings.Contains(answer, `"error"`)
+		})
+	}
 }
 
 // kill kills a server.
@@ -107,8 +106,10 @@ func (e *engine) signal(i int, signal syscall.Signal) { e.servers[i].Process.Sig
 // end ends all servers.
 func (e *engine) end() {
 	if e.t.Failed() {
-		text, _ := os.ReadFile(e.file(0, "log"))
-		e.t.Logf("%s", text[max(0, len(text)-3000):])
+		for i := range e.servers {
+			text, _ := os.ReadFile(e.file(i, "log"))
+			e.t.Logf("server %d: %s", i, text[max(0, len(text)-3000):])
+		}
 	}
 	for i := range e.servers {
 		if e.servers[i] != nil {

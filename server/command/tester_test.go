@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"waybill/server/lab/ports"
 )
 
 // Decisions bench.flags, conform.stages: the flags of the test bench, ready and conform.
@@ -209,37 +211,12 @@ func TestAStartRemovesWorlds(t *testing.T) {
 	}
 }
 
-// portsInRow returns the first of so many free ports that follow each other.
-func portsInRow(t *testing.T, n int) int {
-	t.Helper()
-	for range 100 {
-		var taken []net.Listener
-		first := 0 // any
-		for i := range n {
-			ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+i))
-			if err != nil {
-				break
-			}
-			taken = append(taken, ln)
-			first = taken[0].Addr().(*net.TCPAddr).Port
-		}
-		for _, ln := range taken {
-			ln.Close()
-		}
-		if len(taken) == n {
-			return first
-		}
-	}
-	t.Fatal("there are no free ports in a row")
-	return 0
-}
-
 // The worlds of a start are served at the ports after the control listener's, before main lets anybody in. A
 // port of theirs that is taken is exit 1, and named, before anything is made.
 func TestWorldsOfAStart(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	port := portsInRow(t, 3)
+	port := ports.Row(t, 3)
 	at := func(n int) string { return fmt.Sprintf("127.0.0.1:%d", port+n) }
 	args := []string{"-test-clock", "2026-11-20T08:00:00Z", "-frozen", "-test-control", at(0), "-worlds", "2"}
 	taken, err := net.Listen("tcp", at(2))

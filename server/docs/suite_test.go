@@ -2,13 +2,14 @@ package docs
 
 import (
 	"flag"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"waybill/server/lab/ports"
 )
 
 // suite returns the example in a language that stands under a heading of the page for testers.
@@ -39,17 +40,6 @@ func fencedSuite(text, language string) (blocks []string) {
 		blocks = append(blocks, block[1])
 	}
 	return blocks
-}
-
-// freeAddress returns an address that nobody listens at.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 var long = flag.Bool("long", false, "try all, and not each kind once")
@@ -104,7 +94,7 @@ func atFreeAddresses(t *testing.T, text string) string {
 		if !strings.Contains(text, address) {
 			t.Errorf("no server is at %s", address)
 		}
-		text = strings.ReplaceAll(text, address, freeAddress(t))
+		text = strings.ReplaceAll(text, address, ports.Address(t))
 	}
 	return text
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -20,6 +19,7 @@ import (
 	"waybill/server"
 	"waybill/server/front"
 	"waybill/server/lab/bench"
+	"waybill/server/lab/ports"
 	"waybill/server/lab/rig"
 	"waybill/server/lab/worlds"
 	"waybill/server/operate/admin"
@@ -166,28 +166,10 @@ type mini struct {
 	log     *bytes.Buffer
 }
 
-// startMini runs the small server on a free port. Another process may take that first: then it is tried anew.
+// startMini runs the small server on a free port, and waits until it listens.
 func startMini(t testing.TB, program string, flags ...string) *mini {
 	t.Helper()
-	for range 5 {
-		m, err := tryMini(program, flags)
-		if err == nil {
-			return m
-		}
-		t.Log(err)
-	}
-	t.Fatal("the small server does not start")
-	return nil
-}
-
-// tryMini runs the small server, and waits until it listens.
-func tryMini(program string, flags []string) (*mini, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	addr := ln.Addr().String()
-	ln.Close()
+	addr := ports.Address(t)
 	m := &mini{said: map[string]string{}, log: new(bytes.Buffer)}
 	m.process = exec.Command(program, append([]string{"-addr", addr}, flags...)...)
 	m.process.Env = append(os.Environ(), "GOGC=1000") // it ends before it has much to clear away
@@ -197,7 +179,7 @@ func tryMini(program string, flags []string) (*mini, error) {
 		err = m.process.Start()
 	}
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(out); m.said["ID_TOKEN"] == "" && lines.Scan(); {
 		name, value, _ := strings.Cut(lines.Text(), "=")
@@ -208,12 +190,13 @@ func tryMini(program string, flags []string) (*mini, error) {
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
 			conn.Close()
-			return m, nil
+			return m
 		}
 		time.Sleep(time.Millisecond)
 	}
 	m.stop()
-	return nil, fmt.Errorf("%s does not listen at %s: %s", program, addr, m.log)
+	t.Fatalf("%s does not listen at %s: %s", program, addr, m.log)
+	return nil
 }
 
 // stop ends the process.

@@ -7,10 +7,10 @@
 //	rig.CompareWithReplay(t, s, dir, false)      // the live state is what the journal gives
 //
 // [Player] plays transcripts of requests and answers. [Visitor] is a partner and a company's user at once,
-// whose
-// answers are held against the document; [Office] a company's user in a bubble where waiting costs no time.
-// [Peer] is the carrier's provider, or what sends texts; [Cosigner] a witness, [Witnessed] a server that has
-// some, [Proven] a directory that evidence is made of. [SlowSync], [Troubled] and [Crowded] are disks.
+// whose answers are held against the document; [Office] a company's user in a bubble where waiting costs no
+// time. [Peer] is the carrier's provider, or what sends texts; [Cosigner] a witness, [Witnessed] a server
+// that has some, [Proven] a directory that evidence is made of. [SlowSync], [Troubled] and [Crowded] are
+// disks.
 //
 // Tests import it from a package of their own (partner_test), as it imports the server and so all rooms.
 package rig

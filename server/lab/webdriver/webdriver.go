@@ -17,12 +17,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
 	"time"
+
+	"waybill/server/lab/ports"
 )
 
 // ErrNoBrowser is returned where there is no browser to drive, or none that starts here: in some containers
@@ -53,7 +54,7 @@ func Start() (*Browser, error) {
 	if err != nil {
 		return nil, ErrNoBrowser
 	}
-	port, err := freePort()
+	port, err := ports.Free(1)
 	if err != nil {
 		return nil, err
 	}
@@ -78,16 +79,6 @@ func Start() (*Browser, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoBrowser, errors.Join(err, b.Close()))
 	}
 	return b, nil
-}
-
-// freePort returns a port that nobody listens on.
-func freePort() (int, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port, nil
 }
 
 // await waits until the driver listens.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/server/lab/ports"
 	"waybill/server/lab/rig"
 	"waybill/store/durable"
 )
@@ -18,7 +19,7 @@ import (
 // nothing is made.
 func TestAWorldIsServedAtThePortThatIsAskedFor(t *testing.T) {
 	x := newControl(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := net.Listen("tcp", ports.Address(t))
 	if err != nil {
 		t.Fatal(err)
 	}
