@@ -1,6 +1,10 @@
-package schedule
+package schedule_test
 
-import "testing"
+import (
+	"testing"
+
+	"waybill/schedule"
+)
 
 // A trip has the id that its feed has for it, where that can be read.
 func TestFeedID(t *testing.T) {
@@ -12,7 +16,7 @@ func TestFeedID(t *testing.T) {
 		"~Gw":           "~Gw", // an escape
 		"~_w":           "~_w", // no UTF-8
 	} {
-		if got := FeedID(id); got != want {
+		if got := schedule.FeedID(id); got != want {
 			t.Errorf("%s is %q, want %q", id, got, want)
 		}
 	}

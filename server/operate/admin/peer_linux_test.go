@@ -1,4 +1,4 @@
-package admin
+package admin_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"waybill/server/operate/admin"
 )
 
 // leaving names the socket that a process of this test opens before it ends.
@@ -33,7 +35,7 @@ func TestACallerThatHasEndedIsNotKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_, known := Caller(ConnContext(context.Background(), c))
+		_, known := admin.Caller(admin.ConnContext(context.Background(), c))
 		return known
 	}
 	stays, err := net.Dial("unix", path)

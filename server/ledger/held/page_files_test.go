@@ -1,4 +1,4 @@
-package ledger_test
+package held_test
 
 import (
 	"io/fs"
@@ -21,7 +21,7 @@ import (
 // filesOfPage returns the files that journal.md names, in the words of the page.
 func filesOfPage(t *testing.T) (names []string) {
 	t.Helper()
-	page, err := os.ReadFile("../docs/journal.md")
+	page, err := os.ReadFile("../../docs/journal.md")
 	if err != nil {
 		t.Fatal(err)
 	}

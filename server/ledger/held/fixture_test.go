@@ -1,4 +1,4 @@
-package ledger_test
+package held_test
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		// they have the same one
 		parts := map[string]string{version + "/journal": "journal", "v1/timetables": ledger.TimetableDir}
-		if _, err := os.Stat("../../testdata/journal/" + version + "/snapshots"); err == nil {
+		if _, err := os.Stat("../../../testdata/journal/" + version + "/snapshots"); err == nil {
 			parts[version+"/snapshots"] = "snapshots" // of that version, which a start passes over
 		}
 		if version == "v1-signed" { // with checkpoints of the earlier form, and without a key
@@ -47,11 +47,11 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		}
 		for from, to := range parts {
 			if err := os.CopyFS(filepath.Join(dir, to),
-				os.DirFS("../../testdata/journal/"+from)); err != nil {
+				os.DirFS("../../../testdata/journal/"+from)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		format, err := os.ReadFile("../../testdata/journal/" + version + "/FORMAT")
+		format, err := os.ReadFile("../../../testdata/journal/" + version + "/FORMAT")
 		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			rep.Checkpoints < 1 {
 			t.Errorf("%s, gone on with: %+v, %v", version, rep, err)
 		}
-		golden := "../../testdata/journal/" + version + ".bookings.jsonl"
+		golden := "../../../testdata/journal/" + version + ".bookings.jsonl"
 		if *update {
 			if err := os.WriteFile(golden, w.B, 0o644); err != nil {
 				t.Fatal(err)
@@ -108,7 +108,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 // checkEvents holds the events of a directory's partners against those that they had: clients have their
 // numbers.
 func checkEvents(t *testing.T, s *server.Server, version string) {
-	want, err := os.ReadFile("../../testdata/journal/" + version + ".events.json")
+	want, err := os.ReadFile("../../../testdata/journal/" + version + ".events.json")
 	if os.IsNotExist(err) {
 		return // of before there were events
 	}

@@ -1,4 +1,4 @@
-package ledger_test
+package held_test
 
 import (
 	"encoding/json"
@@ -269,7 +269,7 @@ func TestABookingOfBeforeFormatTwo(t *testing.T) {
 	dir := t.TempDir()
 	parts := map[string]string{"v1-round-two": ".", "v1-signed/timetables": ledger.TimetableDir}
 	for from, to := range parts {
-		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../../testdata/journal/"+from)); err != nil {
+		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../../../testdata/journal/"+from)); err != nil {
 			t.Fatal(err)
 		}
 	}
