@@ -1,5 +1,5 @@
-// Package ports is for tests only: it finds ports for servers that are processes of their own, and are to be
-// told where to listen.
+// Package ports is for tests only: it finds ports for servers that are processes of their own, where a test
+// says at which port they listen.
 package ports
 
 import (
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Ports are given from here on. Those that Linux, macOS and Windows give to whoever asks for any, and each
-// connection does, are above 32767.
+// Free chooses ports from lowest on. Linux, macOS and Windows choose those above 32767, for connections and
+// for servers that ask for any port, unless somebody has set them otherwise.
 const (
 	lowest = 20000
 	many   = 12000
