@@ -141,9 +141,6 @@ type (
 		Booking ids.ID  `json:"booking"`
 		Ticket  ids.ID  `json:"ticket"`
 		Status  Carrier `json:"status"`
-		// Event says that the partner sees an event. Lines of earlier versions have none: that would change
-		// the numbers of the partner's later events.
-		Event bool `json:"event,omitempty"`
 	}
 	// Moved says that a ticket was put into another booking of its partner, the "internal edit". New says
 	// that the booking was made for it.
@@ -393,5 +390,5 @@ func (s *State) SetCarrier(now time.Time, ticket ids.ID, status Carrier) (*Carri
 		return nil, errors.New("the ticket is " + status + "/" + payment + "; only Unpaid, Booked and " +
 			"Paid tickets have a carrier status")
 	}
-	return &CarrierSet{b.ID, ticket, status, true}, nil
+	return &CarrierSet{b.ID, ticket, status}, nil
 }

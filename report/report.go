@@ -240,9 +240,7 @@ func (s Recorder) ApplyCompleted(now time.Time, e *Completed) {
 // ApplyDownloaded remembers the first download of a report.
 func (s Recorder) ApplyDownloaded(now time.Time, e *Downloaded) {
 	s.change(e.ID, func(r *Report) {
-		if r.Downloaded.IsZero() { // journals of versions before may say it twice
-			r.Downloaded = now
-		}
+		r.Downloaded = now
 	})
 }
 

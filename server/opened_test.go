@@ -71,7 +71,7 @@ func TestLinesAppendedWithoutTheKeyAreSaid(t *testing.T) {
 	file := filepath.Join(dir, rig.JournalFile)
 	text := rig.JournalText(t, dir)
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
-	more := strings.Repeat(" ", 75) + `"seq":6,"synced":5,"time":"2026-11-20T09:00:00.000Z",` +
+	more := strings.Repeat(" ", 75) + `"seq":5,"synced":4,"time":"2026-11-20T09:00:00.000Z",` +
 		`"type":"keys.rotated","data":{}}`
 	format, err := os.ReadFile(filepath.Join(dir, "FORMAT"))
 	if err != nil {
@@ -93,12 +93,12 @@ func TestLinesAppendedWithoutTheKeyAreSaid(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(rig.JournalText(t, dir), `"unsigned":{"from":6,"lines":1}`) {
+	if !strings.Contains(rig.JournalText(t, dir), `"unsigned":{"from":5,"lines":1}`) {
 		t.Errorf("%s", rig.JournalText(t, dir))
 	}
 	v, err := verify.Judge(durable.Dir(dir), dir, verify.Beside{}, inspect.Expected{}, "")
 	if err != nil || len(v.Remarks) != 1 || v.Remarks[0].Kind != "unsigned" ||
-		!strings.Contains(v.Remarks[0].Text, "1 from line 6 on") {
+		!strings.Contains(v.Remarks[0].Text, "1 from line 5 on") {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -29,15 +29,13 @@ func (st *Store[S, E]) begin(x *start[S, E]) error {
 	if err != nil {
 		return err
 	}
-	origin, keySaid := x.names.Now()
-	st.signer.Origin = origin
+	st.signer.Origin = x.names.Origin()
 	st.signer.Key = key
 	if err := st.signer.Open(); err != nil {
 		return err
 	}
 	said := st.opened(x)
-	// A copy was given a name by a line, and that line has the name's key.
-	if !keySaid && origin == x.end.Origin {
+	if x.end.Head.Seq == 0 {
 		said.Key = st.Key().String()
 	}
 	return st.openValue(x, live.Own{Type: journal.KindOpened, Data: journal.Data(said)})
@@ -73,8 +71,7 @@ func makeKey(fsys durable.FS, random io.Reader) (ed25519.PrivateKey, error) {
 // beginCopy journals the first start of a copy, after a line that gives it a name of its own. It holds the
 // key of that name once the line is durable.
 func (st *Store[S, E]) beginCopy(x *start[S, E]) error {
-	parent, _ := x.names.Now()
-	own, key, err := newForked(parent, x.end.Head, st.cfg.Random)
+	own, key, err := newForked(x.names.Origin(), x.end.Head, st.cfg.Random)
 	if err != nil {
 		return err
 	}

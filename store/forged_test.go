@@ -16,7 +16,6 @@ import (
 	"waybill/store/checkpoint"
 	"waybill/store/checkpoint/signing"
 	"waybill/store/copies"
-	"waybill/store/inspect"
 	"waybill/store/journal"
 )
 
@@ -110,7 +109,7 @@ func TestARepairedLineExcusesNoNote(t *testing.T) {
 }
 
 // A copy that somebody gave a key of his own is not served under its parent's name, and what the parent has
-// signed tells it from the parent; also where the journal was begun by a version that did not say its key.
+// signed tells it from the parent.
 func TestACopyWithAKeyOfItsOwnIsNotItsParent(t *testing.T) {
 	all := history(t, add{N: 1}, add{N: 2})
 	forged := withFreshKey(t, all)
@@ -133,67 +132,9 @@ func TestACopyWithAKeyOfItsOwnIsNotItsParent(t *testing.T) {
 			t.Errorf("%s, verify: %v", name, err)
 		}
 	}
-	// A version of before wrote no key. With another key beside it and nothing else, its directory starts:
-	// nothing there says otherwise. A note of the parent's does, also after that start.
-	old := ofBefore(t, all)
-	stolen := withFreshKey(t, old)
-	if err := against(t, stolen, old); !isForked(err) {
-		t.Errorf("beside the parent's notes, with another key, against one of these: %v", err)
-	}
-	for _, gone := range []string{"checkpoint", "checkpoints.log"} {
-		delete(stolen, gone)
-	}
-	if err := against(t, stolen, old); !isForked(err) {
-		t.Errorf("with another key, against the parent's note: %v", err)
-	}
-	d := diskOf(stolen)
-	closeStore(t, open(t, config(d)))
-	served := withoutSnapshots(d.files())
-	if !strings.Contains(strings.Join(journalLines(served), ""), `,"key":"waybill/`) {
-		t.Error("the next start of an old directory does not say its key")
-	}
-	if err := against(t, served, old); !isForked(err) {
-		t.Errorf("served with another key, against the parent's note: %v", err)
-	}
 }
 
-// ofBefore returns the files as versions wrote them that did not say their key in a line.
-func ofBefore(t *testing.T, all map[string]string) map[string]string {
-	t.Helper()
-	const first = "journal/000000000001.jsonl"
-	old := maps.Clone(all)
-	before, after, _ := strings.Cut(all[first], `,"key":"`)
-	_, after, found := strings.Cut(after, `"`)
-	if !found {
-		t.Fatalf("no line says a key: %s", all[first])
-	}
-	old[first] = rechained(all["FORMAT"], before+after)
-	for _, name := range []string{"checkpoint", "checkpoints.log", "tree/00"} {
-		delete(old, name)
-	}
-	d := diskOf(old)
-	origin, _, _ := strings.Cut(all["checkpoint"], "\n")
-	var last checkpoint.Checkpoint
-	last.Origin = origin
-	_, err := inspect.Read(d, false, func(_ journal.Place, l *journal.Line) error {
-		last.Head = l.Head
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := signing.Log{
-		FS:     d,
-		Origin: origin,
-		Key:    privateKey(all),
-	}
-	if err := errors.Join(log.Open(), log.Sign(&last)); err != nil {
-		t.Fatal(err)
-	}
-	return d.files()
-}
-
-// A line that says another key than an earlier one of the same name, or the key of another name, is wrong.
+// Line 1 says the key of the directory's first name, and no later line opened says one.
 func TestTheKeyOfANameIsSaidOnce(t *testing.T) {
 	all := history(t, add{N: 1})
 	other := history(t, add{N: 1})
@@ -213,6 +154,7 @@ func TestTheKeyOfANameIsSaidOnce(t *testing.T) {
 	for what, key := range map[string]string{
 		"another key":  anotherKey,
 		"another name": said(other),
+		"the same key": said(all),
 	} {
 		lines := journalLines(all)
 		again := strings.Replace(lines[0], said(all), key, 1)
@@ -222,6 +164,24 @@ func TestTheKeyOfANameIsSaidOnce(t *testing.T) {
 		forged[name] = rechained(all["FORMAT"], text)
 		if _, _, err := check(config(diskOf(forged)), false); err == nil {
 			t.Errorf("a later line says %s: sound", what)
+		}
+	}
+	for what, first := range map[string][2]string{
+		"no key":            {`,"key":"` + said(all) + `"`, ""},
+		"the key of others": {said(all), said(other)},
+		"no opening":        {`"type":"opened"`, `"type":"add"`},
+	} {
+		forged := maps.Clone(all)
+		forged[name] = rechained(all["FORMAT"], strings.Replace(all[name], first[0], first[1], 1))
+		for _, gone := range []string{"checkpoint", "checkpoints.log", "tree/00"} {
+			delete(forged, gone)
+		}
+		forged = withoutSnapshots(forged)
+		if _, _, err := check(config(diskOf(forged)), false); !errors.As(err, new(*journal.Damage)) {
+			t.Errorf("line 1 with %s, verify: %v", what, err)
+		}
+		if _, _, err := store.Open(config(diskOf(forged))); !errors.As(err, new(*journal.Damage)) {
+			t.Errorf("line 1 with %s, a start: %v", what, err)
 		}
 	}
 }

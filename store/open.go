@@ -27,14 +27,18 @@ import (
 )
 
 // Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh reports
-// that it is new. After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) no line
-// was written, and only temporary files are gone.
+// that it is new. After an error (ErrLocked, ErrNewer, ErrOlder, *Damage, *ClockError, or the file system's)
+// no line was written, and only temporary files are gone. A directory of another format stays as it was.
 func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
+	}
+	_, _, err = journal.ReadOrigin(cfg.FS)
+	if err != nil && !errors.Is(err, journal.ErrNoFormat) {
+		return nil, false, err
 	}
 	if err := cfg.FS.Mkdir("."); err != nil {
 		return nil, false, err
@@ -87,7 +91,7 @@ type start[S, E any] struct {
 	proven   uint64             // the newest line that a whole snapshot proves to have been durable
 	notes    observe.Notes
 	signed   bool                  // there is a checkpoint, good or not
-	anchor   checkpoint.Checkpoint // the newest that has a root
+	anchor   checkpoint.Checkpoint // the newest that is good
 	leaves   *stored.Tree          // the tree as of the anchor, then of all lines
 	names    *observe.Names
 
@@ -194,7 +198,7 @@ func (x *start[S, E]) newestCheckpoint() error {
 			return damage
 		}
 		bad = errors.Join(bad, wrong)
-		if wrong == nil && c.Rooted && c.Seq > x.anchor.Seq {
+		if wrong == nil && c.Seq > x.anchor.Seq {
 			x.anchor = c
 		}
 	}

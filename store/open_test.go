@@ -106,8 +106,8 @@ func TestNewer(t *testing.T) {
 		text string
 	}{
 		{"format", func(all map[string]string, _ *sumConfig) {
-			all["FORMAT"] = strings.Replace(all["FORMAT"], " v1 ", " v2 ", 1)
-		}, "version 2"},
+			all["FORMAT"] = strings.Replace(all["FORMAT"], " v3 ", " v4 ", 1)
+		}, "version 4"},
 		{"kind", func(_ map[string]string, cfg *sumConfig) {
 			cfg.Decode = func(kind string, _, _ []byte) (add, error) {
 				return add{}, fmt.Errorf("%w: unknown type %q", journal.ErrNewer, kind)
@@ -142,7 +142,7 @@ func TestBadFormat(t *testing.T) {
 	}{
 		{"empty", "", ""},
 		{"other", "waybill-journal\n", ""},
-		{"no newline", "waybill-journal v1 X", ""},
+		{"no newline", "waybill-journal v3 X", ""},
 		{"no number", "waybill-journal vX Y\n", ""},
 		{"gone", "-", ""},
 		{"gone, and the journal", "-", "journal/"},

@@ -77,7 +77,6 @@ func (st *Store[S, E]) checkpoint() bool {
 			Origin: st.signer.Origin,
 			Head:   head,
 			Root:   root,
-			Rooted: true,
 		})
 	}
 	if err != nil {

@@ -11,7 +11,7 @@
 //
 // # Files
 //
-//	FORMAT                        "waybill-journal v1 <origin>\n"
+//	FORMAT                        "waybill-journal v3 <origin>\n"
 //	LOCK                          flock of the process that has the directory open
 //	journal/<first seq>.jsonl     the lines, a new file every 64 MiB, full ones mode 0400
 //	snapshots/<seq>.jsonl         the state after a line: a cache, two are kept
@@ -102,7 +102,8 @@ type Config[S, E any] struct {
 	// Ready, unless it is nil, is asked by Open once the journal is read, before a line is written and before
 	// its end is mended. Its error ends Open.
 	Ready func(S, Found) error
-	// Program says in the line of each start what opened the directory; nil: it is not said.
+	// Program says in the line of each start what opened the directory; nil: it is not said, as where all
+	// bytes come from a seed.
 	Program any
 	// Still, unless it is nil, reports whether the clock stands still. Then the line of a start does not say
 	// which lines are not signed: how far notes had come depends on how fast the machine is.

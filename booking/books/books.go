@@ -20,7 +20,6 @@ type Books struct {
 
 	Canceled, Moved int // runs, by their carriers
 	Left            int // tickets that live on runs that are cancelled, until the next start
-	Unjudged        int // bookings whose timetable is not there any more, so that nobody can price them again
 	Answers         int // sales whose line has the hash of their answer
 	Remade          int // of these, answers that were made again
 }
@@ -58,11 +57,10 @@ func (b *Books) MarshalJSON() ([]byte, error) {
 		Left      int              `json:"left"`
 		Over      int              `json:"over"`
 		Shared    int              `json:"shared"`
-		Unjudged  int              `json:"unjudged"`
 		Answers   int              `json:"answers"`
 	}{
 		b.Bookings, b.Tickets, b.Status, b.Runs, b.Seats, b.Sold, b.Held, b.Free, moved, b.Canceled, b.Moved,
-		b.Left, len(b.Surplus.Oversold), len(b.Surplus.Shared), b.Unjudged, b.Answers,
+		b.Left, len(b.Surplus.Oversold), len(b.Surplus.Shared), b.Answers,
 	})
 }
 

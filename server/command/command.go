@@ -200,6 +200,10 @@ func (p *Process) run(v *verb, args []string) int {
 		return p.misread(v, err)
 	}
 	c.fsys = terminal.Stoppable(readonly.Dir(c.dir), c.Stop)
+	if err := c.otherFormat(); err != nil {
+		p.complain("%v", err)
+		return exitConfig
+	}
 	// What nobody got is not done: an output that is full or closed makes the verb fail.
 	out := c.checkOutput()
 	shown := &terminal.Visible{To: out}
@@ -226,6 +230,18 @@ func (p *Process) run(v *verb, args []string) int {
 		return code
 	}
 	return exitDone
+}
+
+// otherFormat refuses a directory whose FORMAT is of another version. Of verify that is a verdict.
+func (c *call) otherFormat() error {
+	if c.verb.is(noData) || c.verb.name == "verify" {
+		return nil
+	}
+	_, _, err := journal.ReadOrigin(readonly.Dir(c.dir))
+	if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrOlder) {
+		return err
+	}
+	return nil
 }
 
 // mustExist refuses a directory that is none, for all verbs but those that make one.
@@ -263,8 +279,9 @@ func exitCode(err error) int {
 	case errors.Is(err, live.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT), errors.Is(err, keep.ErrEnded):
 		return exitIO
-	case errors.Is(err, journal.ErrNewer), errors.As(err, new(*store.ClockError)),
-		errors.Is(err, server.ErrMovedClock), errors.Is(err, standby.ErrMovedClock),
+	case errors.Is(err, journal.ErrNewer), errors.Is(err, journal.ErrOlder),
+		errors.As(err, new(*store.ClockError)), errors.Is(err, server.ErrMovedClock),
+		errors.Is(err, standby.ErrMovedClock),
 		errors.Is(err, stand.ErrClock), errors.Is(err, stand.ErrSeed), errors.Is(err, stand.ErrBusy),
 		errors.Is(err, front.ErrSocketPath), errors.Is(err, syscall.ENOTDIR),
 		errors.As(err, new(*keep.Ahead)), errors.Is(err, keep.ErrForm):

@@ -364,7 +364,7 @@ func TestServeExitCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	os.WriteFile(format, bytes.Replace(text, []byte(" v1 "), []byte(" v2 "), 1), 0o600)
+	os.WriteFile(format, bytes.Replace(text, []byte(" v3 "), []byte(" v4 "), 1), 0o600)
 	want(t, 78, "newer", "serve", "-data", dir, "-addr", "127.0.0.1:0")
 	want(t, 1, "newer", "verify", "-data", dir)
 	os.WriteFile(format, text, 0o600)
@@ -374,12 +374,12 @@ func TestServeExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.WriteFile(journal, append(lines, `{"hash":"torn`...), 0o600)
-	want(t, 3, "torn tail: line 4 of journal/000000000001.jsonl .seq 4, byte [0-9]+.", "verify", "-data", dir)
+	want(t, 3, "torn tail: line 3 of journal/000000000001.jsonl .seq 3, byte [0-9]+.", "verify", "-data", dir)
 	os.WriteFile(journal, bytes.Replace(lines, []byte("timetable.imported"), []byte("timetable.exported"), 1),
 		0o600)
-	want(t, 65, "line 3 of journal/000000000001.jsonl .seq 3, byte [0-9]+.", "serve", "-data", dir, "-addr",
+	want(t, 65, "line 2 of journal/000000000001.jsonl .seq 2, byte [0-9]+.", "serve", "-data", dir, "-addr",
 		"127.0.0.1:0")
-	want(t, 1, "damaged: line 3 of .*.seq 3, byte [0-9]+.", "verify", "-data", dir)
+	want(t, 1, "damaged: line 2 of .*.seq 2, byte [0-9]+.", "verify", "-data", dir)
 }
 
 // Decision legacy.sunset: -legacy-since is when the legacy interface was deprecated, as its guide tells.

@@ -66,11 +66,11 @@ func TestVerifyAgainst(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	want(t, 0, "in force", "import", "-data", other, "../../testdata/demo")
 
-	// The same history cut after its third line, and another one under the same name and keys.
+	// The same history cut after its second line, and another one under the same name and keys.
 	cut := copied(t, dir)
 	anew := filepath.Join(t.TempDir(), "anew")
 	lines := strings.SplitAfter(content(t, dir, firstFile), "\n")
-	err := os.WriteFile(filepath.Join(cut, firstFile), []byte(strings.Join(lines[:3], "")), 0o600)
+	err := os.WriteFile(filepath.Join(cut, firstFile), []byte(strings.Join(lines[:2], "")), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestVerifyAgainst(t *testing.T) {
 		want(t, 0, "wb_", "partner", "add", "-data", anew, "y")
 	}
 	// Without any checkpoint nobody vouches for the lines that are left, with the kept one somebody does.
-	want(t, 1, `(?m)^waybill: not signed: the hashes of 3 lines`, "verify", "-data", cut)
+	want(t, 1, `(?m)^waybill: not signed: the hashes of 2 lines`, "verify", "-data", cut)
 	for _, sound := range []string{anew, dir} {
 		want(t, 0,
 			`(?s)^sound: .*the books at .*: 0 bookings, 0 tickets; 0 runs with 0 seats, 0 sold, 0 held, 0 free\n$`, "verify", "-data", sound)
@@ -101,16 +101,16 @@ func TestVerifyAgainst(t *testing.T) {
 		{0, `extends 2 checkpoints in `, dir, "\n\n" + first + "\n\n\n" + second + "\n\n", ""},
 		{0, `extends 1 checkpoint in `, cut, first, ""},
 		{1,
-			`two histories: this journal and the note are both signed by waybill/.*line 4 of .*000001.jsonl .seq 4, byte \d+.: lines from seq 4 on are missing; a checkpoint in the file given proves that seq 5`, cut, first + "\n" + second, ""},
+			`two histories: this journal and the note are both signed by waybill/.*line 3 of .*000001.jsonl .seq 3, byte \d+.: lines from seq 3 on are missing; a checkpoint in the file given proves that seq 4`, cut, first + "\n" + second, ""},
 		{1,
-			`two histories: .*line 3 of .*000001.jsonl .seq 3, byte \d+.: is not the line that the checkpoint in the file given signed`, anew, first, ""},
-		{1, `seq 5, byte .*: is not the line that the checkpoint .*none of the older checkpoints fits`, anew, second, ""},
+			`two histories: .*line 2 of .*000001.jsonl .seq 2, byte \d+.: is not the line that the checkpoint in the file given signed`, anew, first, ""},
+		{1, `seq 4, byte .*: is not the line that the checkpoint .*none of the older checkpoints fits`, anew, second, ""},
 		{1, `is signed with another key`, dir, first, content(t, other, "checkpoint.pub")},
 		{1, `(?m)^waybill: another journal: .*is signed with another key`, dir, content(t, other, "checkpoint"), ""},
 		{1, `(?m)^waybill: another journal: .*is of another journal`, dir, content(t, other, "checkpoint"), content(t, other, "checkpoint.pub")},
 		{1, `is not a checkpoint`, dir, "hello\n", ""},
 		{1, `is not a checkpoint`, dir, first + "hello\n", ""},
-		{1, `has a signature that is not over these lines`, dir, strings.Replace(first, "\n3\n", "\n4\n", 1), ""},
+		{1, `has a signature that is not over these lines`, dir, strings.Replace(first, "\n2\n", "\n4\n", 1), ""},
 		{1, `has no checkpoint`, dir, "\n", ""},
 		{1, `the key is not an Ed25519 public key`, dir, first, "hello\n"},
 	} {
@@ -159,7 +159,7 @@ func TestBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, 1, "line 3 of", "backup", "-data", dir, filepath.Join(to, "damaged"))
+	want(t, 1, "line 2 of", "backup", "-data", dir, filepath.Join(to, "damaged"))
 }
 
 // Decision copies.checked: a repair writes what is before a damaged line elsewhere, says so in the journal,

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"waybill/server/ledger"
+	"waybill/store/journal"
 )
 
 // buildInfo says which build of the program this is.
@@ -25,7 +26,7 @@ type buildInfo struct {
 	System       string   `json:"system"`
 	SHA256       string   `json:"sha256"`             // of the executable
 	Build        string   `json:"build"`              // lean, or whole
-	Writes       int      `json:"journalFormat"`      // the format of lines that it writes
+	Writes       int      `json:"journalFormat"`      // the format of the journals that it writes
 	Reads        []int    `json:"journalFormatsRead"` // those that it reads
 	Dependencies []string `json:"dependencies"`
 }
@@ -43,11 +44,9 @@ func thisBuild() (b buildInfo, err error) {
 		Go:           info.GoVersion,
 		System:       runtime.GOOS + "/" + runtime.GOARCH,
 		Build:        "whole",
-		Writes:       ledger.Format,
+		Writes:       journal.FormatVersion,
+		Reads:        []int{journal.FormatVersion},
 		Dependencies: []string{},
-	}
-	for format := range ledger.Format {
-		b.Reads = append(b.Reads, format+1)
 	}
 	if isLean {
 		b.Build = "lean"

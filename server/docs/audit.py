@@ -165,7 +165,6 @@ opened: after torn?{file bytes cutFrom offset} key? unsigned?{from lines} witnes
 program?{version revision modified go os arch}
 forked: origin key parent{origin seq hash}
 repaired: reason forced? erased? missing?
-format.raised: to
 booking.created: booking partner request currency forms?$form runs?{form date start offsets} \
 legs{run from to amount discount} tickets{id seats}
 ticket.asked: booking ticket seats? request reason? $retry action key
@@ -175,7 +174,7 @@ ticket.booked: ticket booking seats? request reason? $retry sends?
 tickets.canceled: booking request tickets{id refunded refund grace terms{rule percent refund} sends?}
 tickets.uncompleted: booking at tickets{id}
 ticket.moved: ticket from booking new
-ticket.carrier: booking ticket status event?
+ticket.carrier: booking ticket status
 request.answered: partner booking
 run.cancelled: $run reason tickets{id booking partner refunded refund sends?}
 run.moved: $run minutes reason runs{run start offsets aligned?} tickets{id booking partner sends?}
@@ -199,10 +198,10 @@ timetable.imported: sha256 feed cities routes trips skipped
 keys.rotated:
 world.forked: world from origin seq hash
 clock.set: real offsetMs still? began?
-outbox.sent: messages as?
+outbox.sent: messages as
 outbox.parked: message reason
 outbox.retried: messages
-personal.erased: lines reason passengers?$who reports tickets?
+personal.erased: lines reason passengers?$who reports
 passengers.forgotten: reason passengers$who
 """
 KINDS = {name: re.compile(pattern) for name, pattern in {  # of strings with one kind wherever they stand
@@ -213,7 +212,7 @@ KINDS = {name: re.compile(pattern) for name, pattern in {  # of strings with one
 INTS = set("seats offsets start to amount discount minutes refund percent passengers hours arr dep".split())
 LISTS, BOUNDS = {"seats", "offsets", "passengers"}, {"seats": 2**15, "discount": 2**15, "offsets": 2**31}
 TEXTS = set("request reason booking ticket".split())
-BOOLS = set("refunded grace new event aligned unknown real isGeolocation".split())
+BOOLS = set("refunded grace new aligned unknown real isGeolocation".split())
 
 def members_of(tokens):
     """{name: (optional, its members or None)} up to the closing brace."""
@@ -333,8 +332,6 @@ def read_line(raw, before, last):
     if line.type not in SCHEMA:
         raise Newer("its type, %s, is unknown" % line.type)
     check_members(line.data, SCHEMA[line.type], line.lacks, line.type in ("opened", "forked", "repaired"))
-    if line.type == "format.raised" and line.data.get("to", 0) > 2:
-        raise Newer("it raises the format to %d" % line.data["to"])
     return line
 
 def check_personal(part, named, last):
@@ -457,7 +454,8 @@ def consistent(old, old_root, new, new_root, proof):
 # ==== Notes: journal.md, Notes (C2SP signed notes, cosignature/v1) ==================================
 
 DIRECTORY, WITNESS = 1, 4  # the types of keys
-NOTE = re.compile(rb"([^\n]+\n[1-9]\d*\n[^\n]+\n[^\n]+\n)\n((?:\xe2\x80\x94 [^\n]+\n){1,17})")
+NOTE = re.compile(rb"([^\n]+\n[1-9]\d*\n[^\n]+\nhash [0-9a-f]{64} time \S+\n)\n"
+                  rb"((?:\xe2\x80\x94 [^\n]+\n){1,17})")
 
 def key_id(name, kind, key):
     return sha256(name.encode() + b"\n" + bytes([kind]) + key)[:4]
@@ -477,17 +475,15 @@ class Note:
     def __init__(self, match, file):
         self.file, self.text = file, match.group(1)
         try:
-            self.origin, lines, third, fourth = self.text.decode("utf-8").split("\n")[:4]
+            self.origin, lines, root, last = self.text.decode("utf-8").split("\n")[:4]
             signatures = match.group(2).decode("utf-8").split("\n")[:-1]
         except UnicodeDecodeError:
             raise Broken("a note is not in UTF-8")
-        last = re.fullmatch(r"hash ([0-9a-f]{64}) time (\S+)", fourth)
-        self.lines, self.root = int(lines), unbase64(third) if last else None  # None: of an earlier version
-        self.hash, self.signatures = last.group(1) if last else third, []
+        self.lines, self.root, self.hash, self.signatures = int(lines), unbase64(root), last[5:69], []
         for row in signatures:
             parts = row.split(" ")
             value = unbase64(parts[2]) if len(parts) == 3 else b""
-            if len(value) < 5 or not re.fullmatch("[0-9a-f]{64}", self.hash) or len(match.group()) > 8192:
+            if len(value) < 5 or len(match.group()) > 8192:
                 raise Broken("a note does not have the form of a note")
             self.signatures.append((parts[1], value[:4], value[4:]))
 
@@ -728,7 +724,7 @@ class Books:
         # By the name of a run: all its tickets; the run that came last; how many tickets were cancelled with
         # it; its shift in seconds.
         self.on, self.latest, self.cancelled, self.shift = {}, {}, {}, {}
-        self.format, self.made, self.answers, self.unjudged, self.all_applied = 1, 0, 0, 0, True
+        self.made, self.answers, self.all_applied = 0, 0, True
         self.problems, self.faults, self.now = [], [], 0
 
     def read(self, line):
@@ -780,9 +776,8 @@ class Books:
         """journal.md, Members of several types: before."""
         right = {booking: self.last.get(booking, 0) for booking in bookings}
         right = right if several else right[bookings[0]]
-        if "before" in self.line.data or self.format >= 2:
-            stands = self.line.data.get("before")
-            self.expect(stands == right, "before is %s, and the line before is %s", stands, right)
+        stands = self.line.data.get("before")
+        self.expect(stands == right, "before is %s, and the line before is %s", stands, right)
         self.last.update({booking: self.seq for booking in bookings})
 
     # -- rules.md, Sales
@@ -870,8 +865,6 @@ class Books:
                         "the bus of leg %d has fewer seats left", number + 1)
         self.expect(self.imports, "there is no timetable in force")
         timetable = self.imports and self.timetable_of(self.imports[-1])
-        if self.imports and not timetable:
-            self.unjudged += 1
         if not timetable:
             return
         for leg, row in zip(legs, data["legs"]):
@@ -885,7 +878,7 @@ class Books:
 
     def check_leg(self, timetable, leg, discount):
         run, trip = leg.run, leg.run.form.trip
-        self.expect(self.format < 2 or run.form.row == timetable.form(trip).row,
+        self.expect(run.form.row == timetable.form(trip).row,
                     "the form of the run is not the one that the timetable in force gives trip %s", trip)
         starts = timetable.day_starts(trip, run.day)
         away = 0 if starts is None else run.start - self.shift.get(run.name, 0) - starts
@@ -902,7 +895,6 @@ class Books:
                 break
             timetable, replaced = self.timetable_of(line), line.now
             if not timetable:
-                self.unjudged += 1
                 return
             right = [self.amount(timetable, currency, leg) for leg in legs]
             if right == stands:
@@ -1142,11 +1134,6 @@ class Books:
 
     # -- other lines: only what they make, and what they name that must be there
 
-    def on_format_raised(self, data):
-        if data["to"] <= self.format:
-            raise NotThere("it raises the format to %d, but the format is %d" % (data["to"], self.format))
-        self.format = data["to"]
-
     def on_timetable_imported(self, data):
         self.imports.append(self.line)
 
@@ -1155,8 +1142,7 @@ class Books:
 
     def on_clock_set(self, data):
         back = self.last_now - self.now
-        self.expect(back <= 1000 or self.format < 2 or not self.bookings, "the clock is set back by %d ms",
-                back)
+        self.expect(back <= 1000 or not self.bookings, "the clock is set back by %d ms", back)
 
     def on_other(self, type, data):
         if type == "user.added":
@@ -1199,7 +1185,7 @@ class Books:
         now, status, money, left = self.now, {}, {}, set()
         books = dict(NO_BOOKS, bookings=len(self.bookings), tickets=len(self.tickets), runs=len(self.on),
                 status=status,
-                     money=money, cancelled=len(self.cancelled), unjudged=self.unjudged, answers=self.answers)
+                     money=money, cancelled=len(self.cancelled), answers=self.answers)
         books["moved"] = sum(1 for name, shift in self.shift.items() if shift and name not in self.cancelled)
         shown = {"Unpaid": "Processing", "Booked": "Confirmed", "Paid": "Confirmed", "Refunded": "Refund"}
         for ticket in self.tickets.values():
@@ -1248,8 +1234,7 @@ CHANGES_BOOKINGS = set(
     "booking.created tickets.canceled tickets.uncompleted ticket.asked ticket.refused ticket.paid "
     "ticket.booked ticket.carrier ticket.moved run.cancelled run.moved".split())
 NO_BOOKS = {"bookings": 0, "tickets": 0, "status": {}, "runs": 0, "seats": 0, "sold": 0, "held": 0, "free": 0,
-            "money": {}, "cancelled": 0, "moved": 0, "left": 0, "over": 0, "shared": 0, "unjudged": 0,
-            "answers": 0}
+            "money": {}, "cancelled": 0, "moved": 0, "left": 0, "over": 0, "shared": 0, "answers": 0}
 
 # ==== A directory: journal.md, Files; rules.md, The verdict; Remarks ================================
 
@@ -1290,11 +1275,15 @@ class Audit:
             if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name) or self.file("journal", name) is None:
                 self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
         text = self.file("FORMAT")
-        form = re.fullmatch(rb"waybill-journal v(\d+) ([A-Za-z0-9]+)\n", text or b"")
-        if form and form.group(1) != b"1":
-            self.problems.append(problem("newer", "FORMAT is of version %d" % int(form.group(1)), "FORMAT"))
-        elif not form:
+        form = re.fullmatch(rb"waybill-journal v([1-9]\d*) ([A-Za-z0-9]+)\n", text or b"")
+        version = int(form.group(1)) if form else 0
+        if not form:
             self.damaged("FORMAT is missing, or is not in its form", "FORMAT")
+        elif version != 3:
+            kind, when = ("newer", "written by a newer version") if version > 3 else (
+                "failed", "made before the first release")
+            self.problems.append(problem(kind, "%s: FORMAT says version %d, and this program reads version 3" % (
+                when, version), "FORMAT"))
         if self.damage or self.problems:
             return
         journal = Journal(self.folder, text)
@@ -1322,6 +1311,10 @@ class Audit:
         self.names, self.ended = {name: None}, {}
         for line in self.lines:
             try:
+                if line.seq == 1 and line.type != "opened":
+                    raise Broken("it is of the type %s, and line 1 is of the type opened" % line.type)
+                if line.type == "opened" and ("key" in line.data) != (line.seq == 1):
+                    raise Broken("of the lines of its type, line 1 has a key, and no other")
                 if line.type == "forked" and not line.lacks:
                     if line.data["origin"] in self.names:
                         raise Broken("the directory had the name %s before" % line.data["origin"])
@@ -1329,7 +1322,7 @@ class Audit:
                     self.names[name] = None
                 if line.type in ("opened", "forked") and "key" in line.data:
                     signer, key = verifier_key(line.data["key"], DIRECTORY)
-                    if signer != name or self.names[name] not in (None, key):
+                    if signer != name:
                         raise Broken("it names another key for %s" % name)
                     self.names[name] = key
             except Broken as error:
@@ -1404,7 +1397,7 @@ class Audit:
             return None if note.file or not self.whole else (text + "; it is beyond the last",
                     len(self.lines) + 1)
         same = self.lines[note.lines - 1].hash.decode() == note.hash
-        return None if same and note.root in (None, self.tree.root(note.lines)) else (text, note.lines)
+        return None if same and note.root == self.tree.root(note.lines) else (text, note.lines)
 
     # -- journal.md, How it ends; rules.md, damaged
 
@@ -1443,8 +1436,6 @@ class Audit:
 
     def check_books(self):
         imports = [line for line in self.lines if line.type == "timetable.imported" and not line.lacks]
-        raised = min([line.seq for line in self.lines if line.type == "format.raised"],
-                default=len(self.lines) + 1)
         timetables = {}
 
         def timetable_of(line):
@@ -1454,7 +1445,7 @@ class Audit:
                 data = self.file("timetables", name)
                 good = data is not None and sha256(data).hex() + ".jsonl" == name
                 timetables[name] = Timetable(data) if good else None
-            if not timetables[name] and (line.seq > raised or line is imports[-1]):
+            if not timetables[name]:
                 self.damaged("timetables/%s, which line %d names, is missing or was changed; put it back" % (
                     name, line.seq), "timetables/" + name)
             return timetables[name]
@@ -1471,9 +1462,6 @@ class Audit:
                     "and %d other lines break a rule" % (len(books.problems) - 100)))
         if self.lines and books.all_applied and not self.damage and self.whole:
             self.result["books"] = books.figures(last)
-            if books.unjudged:
-                self.remark("unjudged", 0,
-                        "not judged, because their timetable is missing: %d bookings" % books.unjudged)
 
     # -- rules.md, Remarks; unsigned; unwitnessed
 

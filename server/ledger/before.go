@@ -8,48 +8,10 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
-	"waybill/server/ledger/wire"
-	"waybill/store/journal"
 )
 
 // Each line that changes a booking names the line that changed it before (decision lines.before). So whoever
 // has the lines of one booking alone sees whether one was left out.
-
-// Format is the form of lines that this program writes. It rises with a type of line, a member or a form of
-// one that earlier programs do not know. Format 2 added Before.
-const Format = 2
-
-// FormatRaised says that lines of a later format may follow. A program that does not know that format stops
-// there.
-type FormatRaised struct {
-	To int `json:"to"`
-}
-
-// formatKinds has the line that raises the format.
-var formatKinds = []anyKind{
-	kind[FormatRaised]{
-		name: "format.raised",
-		code: codeFormat,
-		apply: func(s *Keeper, _ journal.Stamp, e *FormatRaised) error {
-			if now := max(1, s.rest.format); e.To <= now { // no line raises it to 1
-				return fmt.Errorf("the format of lines is %d already", now)
-			}
-			s.rest.format = e.To
-			return nil
-		},
-	}.any(),
-}
-
-// codeFormat codes the line that raises the format. A format beyond this program's is not read.
-func codeFormat(_ *Codec, l *lineCoder, e *FormatRaised) {
-	wire.Number(&l.data, "to", &e.To)
-	if e.To > Format {
-		l.data.R.Reject(fmt.Sprintf("format %d is not known", e.To))
-	}
-}
-
-// Format returns the newest form of lines that the journal may have: 0 before a line has raised it.
-func (s State) Format() int { return s.rest.format }
 
 // Before says which line changed a booking before: the line's number, 0 for a booking's first.
 type Before struct {
@@ -88,8 +50,7 @@ func (s State) beforeEach(list []ids.ID) *Before {
 	return b
 }
 
-// checkBefore returns an error where an entry names other lines than those before it, or none though the
-// format of lines asks for it.
+// checkBefore returns an error where an entry names other lines than those before it, or none.
 func (s State) checkBefore(x Entry) error {
 	want := s.Before(x.Event)
 	has := x.Before
@@ -98,8 +59,6 @@ func (s State) checkBefore(x Entry) error {
 		return nil
 	case want == nil:
 		return fmt.Errorf("it says before %s, and a line of its type changes no booking", has)
-	case has == nil && s.Format() < Format:
-		return nil
 	case has == nil:
 		return fmt.Errorf("it has no before, which follows from the lines before it as %s", want)
 	case s.strange(x.Event, want):

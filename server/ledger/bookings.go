@@ -101,12 +101,7 @@ var bookingKinds = []anyKind{
 		booking: func(e *booking.CarrierSet) ids.ID {
 			return e.Booking
 		},
-		feedCount: func(e *booking.CarrierSet) int {
-			if e.Event {
-				return 1
-			}
-			return 0
-		},
+		feedCount: one[booking.CarrierSet],
 	}.any(),
 	kind[Answered]{
 		name:  "request.answered",
@@ -214,10 +209,6 @@ func codePassengers(l *lineCoder, e *booking.Created) {
 	wire.List(c, "passengers", &e.Passengers, func(p *booking.Passenger) {
 		codePassenger(c, "", p)
 	})
-	if c.Optional("reply", false) { // as earlier versions kept the answer
-		c.R.Member("reply")
-		c.R.Skip()
-	}
 }
 
 // codePassenger codes a passenger. When reading it copies nothing twice, as there are millions.

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"waybill/booking/ids"
@@ -16,9 +15,6 @@ type PersonalErased struct {
 	Reason     string            `json:"reason"`
 	Passengers []ErasedPassenger `json:"passengers,omitempty"`
 	Reports    []ids.ID          `json:"reports"` // reports whose files have the names, and are written anew
-	// Tickets are the passengers as versions before wrote them. Such a line is no event of /v2/events: that
-	// would change the numbers of those after it, which clients have.
-	Tickets []ids.ID `json:"tickets,omitempty"`
 }
 
 // ErasedPassenger is the passenger of a ticket, and the ticket's booking and partner then.
@@ -38,7 +34,7 @@ type PassengersForgotten struct {
 
 // AllTickets returns the tickets whose passengers are forgotten.
 func (e *PersonalErased) AllTickets() []ids.ID {
-	return slices.Concat(e.Tickets, ticketsOf(e.Passengers))
+	return ticketsOf(e.Passengers)
 }
 
 // AllTickets returns the tickets whose passengers are forgotten.

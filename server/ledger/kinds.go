@@ -177,7 +177,15 @@ func reports(s *Keeper) report.Recorder { return s.reports }
 func one[T any](*T) int { return 1 }
 
 // kinds is the table: one entry for each kind of line.
-var kinds = slices.Concat(formatKinds, bookingKinds, runKinds, accountKinds, operatingKinds)
+var kinds = slices.Concat(bookingKinds, runKinds, accountKinds, operatingKinds)
+
+// Kinds returns the types of all lines that hold an event.
+func Kinds() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
 
 // kindOf returns the kind of an event.
 func kindOf(e Event) *anyKind {
@@ -389,8 +397,7 @@ func (l *lineCoder) codeIdempotency() {
 	codeIdempotency(&l.data, &l.entry.Idempotency)
 }
 
-// idempotencyMember is what the member with the Idempotency-Key is called in lines and snapshots, since the
-// first version had it.
+// idempotencyMember is what the member with the Idempotency-Key is called in lines and snapshots.
 const idempotencyMember = "retry"
 
 // codeIdempotency codes the Idempotency-Key of a line.

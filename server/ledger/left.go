@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// SentAs is how a message left the outbox, as its line says since format 2.
+// SentAs is how a message left the outbox, as its line says.
 type SentAs string
 
 const (
-	SentAsMail    SentAs = "mail"
-	SentAsText    SentAs = "text"
-	SentAsFile    SentAs = "file" // an e-mail where there is no mail server
-	SentAsNone    SentAs = "none" // it was no longer true when it could be sent
-	SentAsUnknown SentAs = ""     // the line is of before format 2, which does not say it
+	SentAsMail SentAs = "mail"
+	SentAsText SentAs = "text"
+	SentAsFile SentAs = "file" // an e-mail where there is no mail server
+	SentAsNone SentAs = "none" // it was no longer true when it could be sent
 
 	// SentAsErased is of a message that was not sent when its passenger was forgotten. No line of its own
 	// says so: the one of the erasure does.
@@ -23,21 +22,11 @@ const (
 )
 
 // Ways are all the ways in which messages leave. Snapshots name them by their places.
-var Ways = []SentAs{SentAsMail, SentAsText, SentAsFile, SentAsNone, SentAsUnknown, SentAsErased}
-
-// String returns what metrics call it.
-func (a SentAs) String() string {
-	if a == SentAsUnknown {
-		return "unknown"
-	}
-	return string(a)
-}
+var Ways = []SentAs{SentAsMail, SentAsText, SentAsFile, SentAsNone, SentAsErased}
 
 // InWords says it of messages.
 func (a SentAs) InWords() string {
 	switch a {
-	case SentAsUnknown:
-		return "sent (before format 2)"
 	case SentAsNone:
 		return "overtaken"
 	case SentAsErased:
@@ -49,7 +38,7 @@ func (a SentAs) InWords() string {
 // UnmarshalText reads what a line says. What this program does not know is of a newer one.
 func (a *SentAs) UnmarshalText(text []byte) error {
 	*a = SentAs(text)
-	if *a == SentAsUnknown || !slices.Contains(Ways, *a) {
+	if !slices.Contains(Ways, *a) {
 		return fmt.Errorf("a message cannot be sent as %q", text)
 	}
 	return nil
@@ -58,7 +47,7 @@ func (a *SentAs) UnmarshalText(text []byte) error {
 // Left is a message that has left the outbox. It is immutable.
 type Left struct {
 	Message
-	As   SentAs    `json:"as,omitempty"`
+	As   SentAs    `json:"as"`
 	Gone time.Time `json:"gone"` // when that was recorded
 }
 
@@ -68,7 +57,7 @@ const leftKept = 100
 
 // leftCount is how many messages have left in one way, as a snapshot has it.
 type leftCount struct {
-	As    SentAs `json:"as,omitempty"`
+	As    SentAs `json:"as"`
 	Count uint64 `json:"count"`
 }
 
@@ -105,13 +94,9 @@ func (o *Outbox) rememberLeft(x *Left) {
 	o.newestLeft = append(o.newestLeft, x)
 }
 
-// leave removes a message that has left. One of a passenger who was forgotten meanwhile is counted as what it
-// was sent, and no longer as erased.
+// leave removes a message that has left.
 func (o *Outbox) leave(now time.Time, id string, as SentAs) {
 	o.leftCounts[as]++
-	if o.messages[id] == nil && o.wasSent(id, as) {
-		o.leftCounts[SentAsErased]--
-	}
 	if m := o.messages[id]; m != nil {
 		o.rememberLeft(&Left{Message: *m, As: as, Gone: now})
 		if x, ok := newTold(m, as); ok {

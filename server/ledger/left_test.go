@@ -23,14 +23,14 @@ func sendAs(t *testing.T, s *Keeper, data string) {
 	}
 }
 
-// Decision messages.as: how messages left is remembered by the state and by its snapshot, also of lines of
-// before format 2, which do not say it; and a message whose passenger was forgotten meanwhile is counted.
+// Decision messages.as: how messages left is remembered by the state and by its snapshot; and a message whose
+// passenger was forgotten meanwhile is counted.
 func TestHowMessagesLeftIsRemembered(t *testing.T) {
 	s := NewKeeper()
 	for _, id := range []string{"1-1", "1-2", "2-1"} {
 		s.Outbox.put(&Message{ID: id, Action: booking.Pay, At: begin})
 	}
-	sendAs(t, s, `{"messages":["1-1"]}`)
+	sendAs(t, s, `{"messages":["1-1"],"as":"text"}`)
 	sendAs(t, s, `{"messages":["1-2","gone-1"],"as":"file"}`)
 	sendAs(t, s, `{"messages":["2-1"],"as":"none"}`)
 	var first, second bytes.Buffer
@@ -45,12 +45,12 @@ func TestHowMessagesLeftIsRemembered(t *testing.T) {
 		t.Errorf("%v, a snapshot became\n%s\nof\n%s", err, second.String(), first.String())
 	}
 	for _, o := range []*Outbox{s.Outbox, thawed.Outbox} {
-		want := map[SentAs]uint64{SentAsUnknown: 1, SentAsFile: 2, SentAsNone: 1}
+		want := map[SentAs]uint64{SentAsText: 1, SentAsFile: 2, SentAsNone: 1}
 		if got := o.LeftCounts(); !maps.Equal(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
 		list := o.NewestLeft()
-		if len(list) != 3 || list[0].As != SentAsUnknown || list[1].ID != "1-2" || list[1].As != SentAsFile ||
+		if len(list) != 3 || list[0].As != SentAsText || list[1].ID != "1-2" || list[1].As != SentAsFile ||
 			list[2].As != SentAsNone || !list[2].Gone.Equal(begin) {
 			t.Errorf("%d are remembered: %+v", len(list), list)
 		}

@@ -6,10 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
-	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/journal"
@@ -21,13 +18,13 @@ type sample struct {
 	data, personal []byte
 }
 
-// samples returns lines of all types: as former versions wrote them, and of the types that those do not have,
-// as this one does. The lines of a directory follow from each other: a run names a form of an earlier line.
+// samples returns the lines of the fixtures, which have all types. The lines of a directory follow from each
+// other: a run names a form of an earlier line.
 func samples(t *testing.T) (directories [][]sample) {
 	t.Helper()
 	dirs, err := filepath.Glob("../../testdata/journal/*/FORMAT")
 	if err != nil || len(dirs) == 0 {
-		t.Fatal("there are no journals of former versions", err)
+		t.Fatal("there are no fixtures", err)
 	}
 	for _, format := range dirs {
 		var lines []sample
@@ -43,36 +40,7 @@ func samples(t *testing.T) (directories [][]sample) {
 		}
 		directories = append(directories, lines)
 	}
-	id := ids.ID{1}
-	run := ids.RunName{Trip: "kl-0530"}
-	by := &By{UID: 1000, User: "olena", Login: "olena"}
-	retry := &Idempotency{Key: "k", Hash: "h"}
-	asked := &booking.TicketAsked{
-		Settled: booking.Settled{Booking: id, Ticket: id},
-		Action:  booking.Pay,
-		Key:     id,
-	}
-	passengers := []ErasedPassenger{{id, id, id}}
-	var lines []sample
-	for _, x := range []Entry{
-		{Event: &ManifestRead{Run: run, Passengers: 3}, By: by},
-		{Event: &MessageParked{ID: "m"}},
-		{Event: &MessagesRetried{IDs: []string{"m"}}, By: by},
-		{Event: &PassengersForgotten{Passengers: passengers}, By: by},
-		{Event: asked, Idempotency: retry},
-		{Event: &booking.Refused{Booking: id, Ticket: id, Action: booking.Pay}, By: by, Idempotency: retry},
-		{Event: &WorldForked{World: "a", From: "main"}},
-		{Event: &FormatRaised{To: Format}},
-		{Event: &MessagesSent{IDs: []string{"m"}, As: SentAsFile}},
-		{Event: &PersonalRead{Page: "/booking", Booking: &id, Run: &run, People: 2}, By: by},
-		{Event: &booking.TicketPaid{Settled: asked.Settled}, Before: &Before{One: 7}},
-		{Event: &booking.Moved{Ticket: id}, Before: &Before{Each: map[ids.ID]uint64{id: 7}}},
-		{Event: &ClockSet{Still: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}},
-	} {
-		name, data, personal := NewCodec().Encode(x, nil, nil)
-		lines = append(lines, sample{name, data, personal})
-	}
-	return append(directories, lines)
+	return directories
 }
 
 // withMember returns the texts that JSON becomes by one member more, at the beginning or at the end of one of

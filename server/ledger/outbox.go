@@ -286,7 +286,7 @@ type (
 	// MessagesSent says that messages have left, and how: all of a line in the same way.
 	MessagesSent struct {
 		IDs []string `json:"messages"`
-		As  SentAs   `json:"as,omitempty"`
+		As  SentAs   `json:"as"`
 	}
 	// MessageParked says that a message is not tried any more, and why.
 	MessageParked struct {

@@ -17,7 +17,6 @@ import (
 	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
-	"waybill/store/replay"
 )
 
 // A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, feed,
@@ -26,8 +25,8 @@ import (
 // same state is always the same bytes. Later lines name earlier ones, runs by number. A booking is as the
 // memory has it, packed, in base64; its passengers stand beside it in plain text.
 
-// snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
-const snapshotVersion = 9
+// snapshotVersion rises with what a snapshot must have; the journal is read instead of another one.
+const snapshotVersion = 10
 
 // Freeze returns a function that writes the state as it is now.
 func (c *Codec) Freeze(s State) func(io.Writer) error {
@@ -199,7 +198,6 @@ type thawing struct {
 	facts    []byte      // room for those of a booking
 	asks     []*askRow   // to be put back once the tickets are there
 	begun    bool        // a booking was read: only bookings may follow
-	older    bool        // an earlier version wrote it
 }
 
 const (
@@ -238,9 +236,6 @@ func (t *thawing) read(from io.Reader) error {
 		t.readLine(c)
 		c.Close()
 		c.R.End()
-		if t.older {
-			return replay.ErrOlder
-		}
 		if err := c.R.Err(); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
@@ -261,10 +256,7 @@ func (t *thawing) readLine(c *wire.Coder) {
 	}
 	switch {
 	case c.R.At("version"):
-		t.older = codeHead(c, s.rest)
-	case c.R.At("clock"): // those before version 2 begin so
-		t.older = true
-		c.R.Skip()
+		codeHead(c, s.rest)
 	case readRow(c, "partner", s.partners.Restore):
 	case readRow(c, "user", s.accounts.RestoreUser):
 	case readRow(c, "session", s.accounts.RestoreSession):
@@ -329,27 +321,18 @@ func readRow[T any](c *wire.Coder, name string, restore func(*T)) bool {
 	return true
 }
 
-// codeHead codes the first line. A snapshot of an earlier version is not read any further.
-func codeHead(c *wire.Coder, s *rest) (older bool) {
+// codeHead codes the first line.
+func codeHead(c *wire.Coder, s *rest) {
 	version := snapshotVersion
 	wire.Number(c, "version", &version)
-	switch {
-	case version < snapshotVersion:
-		c.Ignore("format")
-		c.Ignore("clock")
-		c.Ignore("timetable")
-		c.Ignore("geolocation")
-		return true
-	case version > snapshotVersion:
-		c.R.Reject("is of a later version")
+	if version != snapshotVersion {
+		c.R.Reject("is of another version")
 	}
-	wire.Number(c, "format", &s.format)
 	c.JSON("clock", &s.clock)
 	c.String("timetable", &s.timetableHash)
 	if c.Optional("geolocation", len(s.geolocation) > 0) {
 		c.JSON("geolocation", &s.geolocation)
 	}
-	return false
 }
 
 // askRow is a question to the provider about a ticket, with its Idempotency-Key.

@@ -47,8 +47,6 @@ type State struct {
 // rest has the values that belong to no package of their own.
 type rest struct {
 	clock Clock
-	// format is the newest form of lines that the journal has; see Format.
-	format int
 	// geolocation has the settings of FMS objects by users, by the object's id.
 	geolocation map[string]bool
 	// timetableHash names the timetable in force by its content; "" is none yet.
@@ -146,7 +144,7 @@ type Event any
 type Entry struct {
 	Event       Event
 	By          *By          // who did it, of an administrative act; it does not change the state
-	Before      *Before      // of a line that changes bookings, since format 2
+	Before      *Before      // of a line that changes bookings
 	Idempotency *Idempotency // of the request that it comes of; nil without an Idempotency-Key
 }
 

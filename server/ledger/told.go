@@ -92,26 +92,6 @@ func (o *Outbox) remember(x told) {
 	o.told[last] = append(o.told[last], x)
 }
 
-// wasSent has a message that is remembered as erased be one that was sent, and reports whether it is. Only
-// journals of before format 2 say so of one whose passenger was forgotten: all are looked through.
-func (o *Outbox) wasSent(id string, as SentAs) bool {
-	sought, ok := newTold(&Message{ID: id}, SentAsErased)
-	const aside = actionBits + textBits + asBits
-	for i, page := range o.told {
-		for k, x := range page {
-			how, _ := take(x.message, asBits)
-			if !ok || x.message>>aside != sought.message>>aside || Ways[how] != SentAsErased {
-				continue
-			}
-			page = append(make([]told, 0, toldPage), page...) // who reads the old one goes on with it
-			page[k].message = x.message - how + uint64(slices.Index(Ways, as))
-			o.told[i] = page
-			return true
-		}
-	}
-	return false
-}
-
 // Told returns the messages that have left, to be read without the lock. It takes a microsecond for each
 // hundred thousand.
 func (o *Outbox) Told() AllTold {

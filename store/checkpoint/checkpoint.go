@@ -31,22 +31,16 @@ import (
 //
 //	— waybill/<the id in FORMAT> <base64: 4 bytes of the key, 64 of signature>
 //
-// The earlier form has the line's hash in the third line and its time in the fourth, and no root.
-//
 // The newest stands in the file checkpoint, all of them in checkpoints.log, a blank line after each.
 type Checkpoint struct {
 	Origin string // waybill/<the id in FORMAT>, or the name that a line of the type forked has given
 	journal.Head
-	Root   tree.Hash // of the tree of the lines up to this one
-	Rooted bool      // false in the earlier form
+	Root tree.Hash // of the tree of the lines up to this one
 }
 
 // text returns the text that is signed.
 func (c *Checkpoint) text() []byte {
 	at := c.Time.UTC().Format(journal.TimeLayout)
-	if !c.Rooted {
-		return fmt.Appendf(nil, "%s\n%d\n%x\n%s\n", c.Origin, c.Seq, c.Hash, at)
-	}
 	root := base64.StdEncoding.EncodeToString(c.Root[:])
 	return fmt.Appendf(nil, "%s\n%d\n%s\nhash %x time %s\n", c.Origin, c.Seq, root, c.Hash, at)
 }
@@ -77,7 +71,7 @@ func Read(text []byte) (c Checkpoint, ok bool) {
 	// Sscanf is lenient, so the result is written again and compared.
 	var root, at string
 	var hash []byte
-	n, _ := fmt.Sscanf(
+	fmt.Sscanf(
 		string(text),
 		"%s\n%d\n%44s\nhash %64x time %s\n",
 		&c.Origin,
@@ -86,13 +80,8 @@ func Read(text []byte) (c Checkpoint, ok bool) {
 		&hash,
 		&at,
 	)
-	c.Rooted = n == 5
-	if c.Rooted {
-		decoded, _ := base64.StdEncoding.DecodeString(root)
-		copy(c.Root[:], decoded)
-	} else {
-		fmt.Sscanf(string(text), "%s\n%d\n%64x\n%s\n", &c.Origin, &c.Seq, &hash, &at)
-	}
+	decoded, _ := base64.StdEncoding.DecodeString(root)
+	copy(c.Root[:], decoded)
 	copy(c.Hash[:], hash)
 	c.Time, _ = time.Parse(journal.TimeLayout, at)
 	return c, bytes.Equal(text, c.text())

@@ -48,7 +48,7 @@ type Report struct {
 	Torn        *chain.Torn         // an end that the next start will cut off
 	Witnessed   []observe.Witnessed // for each witness that was asked after
 	Origin      string              // the directory's name, as far as the journal was read
-	Key         note.Key            // of that name, as a line says it; zero where none does
+	Key         note.Key            // of that name; zero where the journal was not read as far as that
 	Forks       observe.Forks       // notes that do not fit
 	Happened    []observe.Event     // to the journal, in the order of its lines
 	// Misfits are the lines that break a rule, where rules were asked for. Their bytes are good.
@@ -182,7 +182,7 @@ func (x *verification) collect(live bool, expected Expected) error {
 // read goes through the journal. It has lines visited, and compares the hashes of the tree with the lines.
 // proven is the line of the newest snapshot.
 func (x *verification) read(live bool, proven uint64, visits *chain.Visits) error {
-	lines, err := tree.NewCheck(x.fsys, x.notes.Rooted())
+	lines, err := tree.NewCheck(x.fsys, x.notes.Signed())
 	if err != nil {
 		return err
 	}
@@ -221,11 +221,9 @@ func (x *verification) afterwards() error {
 
 // report returns the findings.
 func (x *verification) report() Report {
-	origin, _ := x.names.Now()
-	key, _ := x.names.Key()
 	return Report{
-		Origin:      origin,
-		Key:         key,
+		Origin:      x.names.Origin(),
+		Key:         x.names.Key(),
 		Forks:       x.notes.Forks,
 		Happened:    x.happened.Events(),
 		Head:        x.end.Head,
@@ -252,8 +250,7 @@ func (x *verification) isCopy() bool {
 // publicKeyIsOwn returns an error for a checkpoint.pub that is not the key which the journal says. A copy
 // may lack its key before the first checkpoint of its name, as its first start may have been cut short.
 func (x *verification) publicKeyIsOwn() error {
-	origin, _ := x.names.Now()
-	if x.notes.SignedAs(origin) == 0 && x.isCopy() {
+	if x.notes.SignedAs(x.names.Origin()) == 0 && x.isCopy() {
 		return nil
 	}
 	public, err := checkpoint.PublicKey(x.fsys)

@@ -69,19 +69,26 @@ func Numbers(fsys readonly.FS, dir string) (seqs []uint64, err error) {
 	return seqs, err
 }
 
-// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
-var ErrNewer = errors.New("written by a newer version")
+var (
+	// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
+	ErrNewer = errors.New("written by a newer version")
+	// ErrOlder is returned when FORMAT is of a program from before the first release, which promised nothing.
+	ErrOlder = errors.New("made before the first release")
+)
+
+// FormatVersion is the form of journals that this program writes, and the one that it reads.
+const FormatVersion = 3
 
 const (
-	formatLine    = "waybill-journal v%d %s\n"
-	formatVersion = 1
+	formatLine   = "waybill-journal v%d %s\n"
+	otherVersion = "%w: FORMAT says version %d, and this program reads version %d"
 	// OriginStart is the start of a directory's name; its id follows.
 	OriginStart = "waybill/"
 )
 
 // Format returns the text of FORMAT for a directory with an id.
 func Format(id string) []byte {
-	return fmt.Appendf(nil, formatLine, formatVersion, id)
+	return fmt.Appendf(nil, formatLine, FormatVersion, id)
 }
 
 // ErrNoFormat is returned for a directory without FORMAT.
@@ -101,7 +108,7 @@ func ReadOrigin(fsys readonly.FS) (name string, hash [32]byte, err error) {
 	return OriginStart + id, sha256.Sum256(text), err
 }
 
-// CheckFormat returns an error for a text that is not one of FORMAT, or is one of a newer version.
+// CheckFormat returns an error for a text that is not one of FORMAT, or is one of another version.
 func CheckFormat(text []byte) error {
 	_, err := parseFormat(text)
 	return err
@@ -112,12 +119,12 @@ func parseFormat(text []byte) (id string, err error) {
 	var version int
 	fmt.Sscanf(string(text), formatLine, &version, &id)
 	switch {
-	case version > formatVersion:
-		return "", fmt.Errorf("%w: FORMAT says version %d, and this program knows version "+
-			"%d", ErrNewer, version,
-			formatVersion)
-	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
+	case version < 1 || string(text) != fmt.Sprintf(formatLine, version, id):
 		return "", InFile("FORMAT", "does not name a journal's format")
+	case version > FormatVersion:
+		return "", fmt.Errorf(otherVersion, ErrNewer, version, FormatVersion)
+	case version < FormatVersion:
+		return "", fmt.Errorf(otherVersion, ErrOlder, version, FormatVersion)
 	}
 	return id, nil
 }

@@ -24,7 +24,7 @@ func Own(kind string) bool {
 type Opened struct {
 	After string      `json:"after"` // how the journal ended
 	Torn  *OpenedTorn `json:"torn,omitempty"`
-	Key   string      `json:"key,omitempty"` // the directory's verifier key, where no line says it yet
+	Key   string      `json:"key,omitempty"` // in line 1: the verifier key of the directory's first name
 	// Unsigned has the lines that no note vouched for.
 	Unsigned *OpenedUnsigned `json:"unsigned,omitempty"`
 	// Witnesses are the names of those who are asked to sign too; nil where no server is started.

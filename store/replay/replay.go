@@ -28,11 +28,8 @@ type Model[S, E any] struct {
 	// Freeze returns a function that writes the value as it is now. The store calls Freeze under the lock,
 	// where it must take no more than microseconds per megabyte, and what it returns without the lock.
 	Freeze func(S) func(io.Writer) error
-	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote; ErrOlder
+	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
 }
-
-// ErrOlder is returned by Thaw for a snapshot of an earlier version, which lacks a part of the value.
-var ErrOlder = errors.New("store: written by an earlier version")
 
 // Check sees an event, and the value before it. Its error becomes damage to the line.
 type Check[S, E any] func(S, journal.Stamp, E) error

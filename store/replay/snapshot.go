@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 
@@ -43,9 +42,7 @@ func (m *Model[S, E]) Read(fsys readonly.FS, seq uint64) (s Snapshot[S], whole b
 			return journal.InFile(name, "does not start with the line in its name")
 		}
 		whole = true
-		if errors.Is(refused, ErrOlder) {
-			return fmt.Errorf("%s: %w", name, refused)
-		} else if refused != nil {
+		if refused != nil {
 			return journal.InFile(name, refused.Error())
 		}
 		s = Snapshot[S]{state, head, f.Size()}
@@ -67,8 +64,7 @@ func ahead(from io.Reader, sum io.Writer) io.Reader {
 }
 
 // Compare checks that the snapshot of a line is, byte for byte, what write writes: the value as the journal
-// leads to it. A snapshot of an earlier version is passed over, as no start uses it, and so is one that a
-// running server has removed since.
+// leads to it. One that a running server has removed since is passed over.
 func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io.Writer) error) error {
 	name := "snapshots/" + journal.Name(head.Seq)
 	same := false
@@ -83,7 +79,7 @@ func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io
 		_, _, err = m.Read(fsys, head.Seq)
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrOlder):
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err == nil && !same:
 		return journal.InFile(name, "is not the snapshot that a replay of the journal gives")

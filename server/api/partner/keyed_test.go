@@ -2,22 +2,15 @@ package partner_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
-	"waybill/booking/ids"
 	"waybill/server"
 	"waybill/server/lab/rig"
-	"waybill/server/ledger"
-	"waybill/server/ledger/wire"
 )
 
 // A sale under an Idempotency-Key takes little more in the journal than one without: its answer is made again
@@ -63,8 +56,7 @@ func TestAKeyTakesLittleInTheJournal(t *testing.T) {
 	}
 }
 
-// A refusal for what there is not takes no line, under a key either. Of an earlier version, which kept it, it
-// comes again.
+// A refusal for what there is not takes no line, under a key either.
 func TestWhatThereIsNotIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	s, key := rig.Demo(t, server.Config{Dir: dir})
@@ -74,41 +66,6 @@ func TestWhatThereIsNotIsNotKept(t *testing.T) {
 	}
 	if after := rig.JournalText(t, dir); after != before {
 		t.Errorf("it is in the journal: %s", after[len(before):])
-	}
-	var partner ids.ID
-	err := s.Store.View(func(st ledger.State, _ time.Time) {
-		partner = ids.ID(st.Partners.ByName("anna").ID)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const refusal = `{"errors":[{"message":"RESOURCE_NOT_FOUND","errorCode":"NOT_FOUND"}]}`
-	_, err = s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
-		return []ledger.Entry{{
-			Event: &ledger.Answered{Partner: partner},
-			Idempotency: &ledger.Idempotency{
-				Key:    "kept",
-				Hash:   fmt.Sprintf("%x", sha256.Sum256([]byte("POST /v2/bookings/nowhere/pay\n"))),
-				Status: 404,
-				Reply:  func(w *wire.Writer) { w.B = append(w.B, refusal...) },
-			},
-		}}, nil
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return rig.Start }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
-	w := rig.KeyedCall(again, key, "kept", "/v2/bookings/nowhere/pay", "")
-	if w.Code != 404 || strings.TrimSpace(w.Body.String()) != refusal ||
-		w.Header().Get("Idempotent-Replayed") != "true" {
-		t.Errorf("%d %s %v", w.Code, w.Body, w.Header())
 	}
 }
 

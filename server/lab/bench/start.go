@@ -50,6 +50,13 @@ func (s *Bench) begin(cfg *web.Config) error {
 func (s *Bench) open(journal *held.Options, start time.Time) {
 	journal.Random = s.journalRandom()
 	journal.Still = s.standsStill
+	ready := journal.Ready
+	journal.Ready = func(st ledger.State, found store.Found) error {
+		if s.begun.resumed { // a copy takes a name, and must take another than the copy that it was made of
+			s.begun.source.Restart(found.Head.Seq)
+		}
+		return ready(st, found)
+	}
 	if !s.set.TestClock {
 		return
 	}
@@ -61,12 +68,12 @@ func (s *Bench) open(journal *held.Options, start time.Time) {
 		}
 		return st.Clock().At(s.Config.Now()) // one that is not set is not ahead
 	}
-	ready := journal.Ready
+	resume := journal.Ready
 	journal.Ready = func(st ledger.State, found store.Found) error {
 		if err := s.clockFits(st, found.Head.Time); err != nil {
 			return err
 		}
-		return ready(st, found)
+		return resume(st, found)
 	}
 }
 

@@ -18,9 +18,12 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/lab/seed"
 	"waybill/server/operate/stand"
+	"waybill/server/proof/verify"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // What goes on beside the requests of a server whose clock stands still, where something is in its way.
@@ -316,6 +319,40 @@ func TestASeededDirectoryGoesOnFromItsSeed(t *testing.T) {
 	seeded := bench.New(bench.Settings{TestClock: true, Seed: seed.New(3)}).Lab()
 	if _, err := server.Open(server.Config{Dir: dir, Lab: seeded}); !errors.Is(err, stand.ErrSeed) {
 		t.Errorf("with the seed again: %v", err)
+	}
+}
+
+// Each copy of a seeded directory takes a name of its own, one that was made of a copy too.
+func TestACopyOfACopyOfASeededDirectoryHasANameOfItsOwn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	s, _, _ := stillServer(t, server.Config{Dir: dir, Lab: rig.StillFromStart(seed.New(3))})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, name := range []string{"b", "c"} {
+		to := filepath.Join(t.TempDir(), name)
+		if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(to, checkpoint.PrivateKeyFile)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := server.Open(server.Config{Dir: to, Lab: rig.TestClock()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[s.Store.Key().Name] = true
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := verify.Directory(durable.Dir(to), false, inspect.Expected{}); err != nil {
+			t.Error(err)
+		}
+		dir = to
+	}
+	if len(names) != 2 {
+		t.Errorf("the copies are called %v", names)
 	}
 }
 

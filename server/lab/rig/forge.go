@@ -108,7 +108,7 @@ func Resign(t testing.TB, dir string) {
 // NoteOf returns a note of a directory's last line, under a name and by a key.
 func NoteOf(t testing.TB, dir, origin string, key ed25519.PrivateKey) []byte {
 	t.Helper()
-	note := checkpoint.Checkpoint{Origin: origin, Rooted: true}
+	note := checkpoint.Checkpoint{Origin: origin}
 	var edge tree.Edge
 	last := ""
 	for line := range strings.Lines(read(t, dir, JournalFile)) {

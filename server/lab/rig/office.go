@@ -13,8 +13,6 @@ import (
 	"waybill/server"
 	"waybill/server/ledger"
 	"waybill/store/durable"
-	"waybill/store/inspect"
-	"waybill/store/journal"
 )
 
 // Office is a server with a company user who is signed in, in a bubble.
@@ -81,20 +79,6 @@ func (o *Office) Steps(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		o.Play(line)
 	}
-}
-
-// Completions counts the journal's lines that complete a report.
-func (o *Office) Completions() (n int) {
-	_, err := inspect.Read(durable.Dir(o.dir), true, func(_ journal.Place, l *journal.Line) error {
-		if l.Type == "report.completed" {
-			n++
-		}
-		return nil
-	})
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return n
 }
 
 // A directory with an entity of each kind, names that are hostile to files and databases, and people who were

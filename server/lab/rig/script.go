@@ -25,12 +25,15 @@ import (
 
 	"waybill/auth"
 	"waybill/server"
+	"waybill/server/lab/seed"
 	"waybill/server/lab/transcript"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
+	"waybill/server/proof/backup"
 	"waybill/server/proof/verify"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
+	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/inspect"
 )
@@ -44,6 +47,9 @@ import (
 //	restart | crash           with, or without, closing the server
 //	provider ok|fails|fails-once|hangs  closes the server and opens it with such a provider
 //	provider-after …          the same for the next start
+//	messenger URL             closes the server and opens it with a messenger there
+//	fork                      goes on in a copy of the directory, a world of a test bench
+//	repair                    goes on in what a repair writes that cuts the last line off
 //	timetable FILE OLD => NEW the demo feed, with a text of one of its files replaced, comes into force
 //	meanwhile METHOD PATH [BODY]  a request whose answer is not waited for
 //	browser NAME [like NAME]  who calls from here on, with cookies, at first those of another; or nobody
@@ -71,6 +77,8 @@ type Player struct {
 	resp     *httptest.ResponseRecorder
 	asked    bool // the answer's status was checked
 	provider string
+	message  string // the messenger's URL
+	forked   *ledger.WorldForked
 	asking   sync.Mutex
 	opened   int
 	logged   bytes.Buffer
@@ -78,7 +86,8 @@ type Player struct {
 	secrets  map[string]bool // what no line of the log may show
 }
 
-// NewPlayer opens a server on the demo network, with a test clock if the file is called so.
+// NewPlayer opens a server on the demo network. If the file is called "clock…", its clock can be set; if
+// "seed…", its clock stands still, and what would be random comes from a seed.
 func NewPlayer(t *testing.T, dir, file string) *Player {
 	p := &Player{
 		t:       t,
@@ -101,9 +110,15 @@ func (p *Player) open() {
 		Dir: p.dir, FS: Unsynced(p.dir), Log: p.log, MaxTransfers: 1, Lab: NoClock(),
 		Now: func() time.Time { return time.Now().Add(Start.Sub(began)) },
 	}
-	if strings.HasPrefix(p.file, "clock") {
-		cfg.Lab = TestClock()
+	switch {
+	case strings.HasPrefix(p.file, "clock"), p.opened > 0 && strings.HasPrefix(p.file, "seed"):
+		cfg.Lab = TestClock() // a directory that was made from a seed goes on from it
+	case strings.HasPrefix(p.file, "seed"):
+		cfg.Lab = StillFromStart(seed.New(1))
 	}
+	cfg.MessengerURL = p.message
+	cfg.Forked = p.forked
+	p.forked = nil
 	if p.provider != "" && p.provider != "none" {
 		cfg.Confirm = p.confirm
 	}
@@ -113,6 +128,14 @@ func (p *Player) open() {
 	}
 	p.S = s
 	p.opened++
+}
+
+// reopen closes the server, and opens one on the player's directory.
+func (p *Player) reopen() {
+	if err := p.S.Close(); err != nil {
+		p.fatal("close: %v", err)
+	}
+	p.open()
 }
 
 func (p *Player) confirm(ctx context.Context, _ provider.Confirmation) error {
@@ -219,20 +242,21 @@ func (p *Player) arrange(word, rest string) bool {
 	switch word {
 	case "restart":
 		p.compare()
-		if err := p.S.Close(); err != nil {
-			p.fatal("close: %v", err)
-		}
-		p.open()
+		p.reopen()
 	case "crash":
 		p.crash()
 	case "provider":
 		p.provider = rest
-		if err := p.S.Close(); err != nil {
-			p.fatal("close: %v", err)
-		}
-		p.open()
+		p.reopen()
 	case "provider-after":
 		p.provider = rest
+	case "messenger":
+		p.message = rest
+		p.reopen()
+	case "fork":
+		p.fork()
+	case "repair":
+		p.repair()
 	case "user":
 		form := formOf(p.expand(rest))
 		person := auth.Person{
@@ -349,14 +373,60 @@ func (p *Player) wellFormed() {
 
 // crash goes on with a copy of the directory, as a machine does that lost its server.
 func (p *Player) crash() {
-	copied := filepath.Join(p.dir, "..", filepath.Base(p.dir)+"c")
+	copied := p.beside("c")
 	if err := os.CopyFS(copied, os.DirFS(p.dir)); err != nil {
 		p.fatal("%v", err)
 	}
+	p.dir = copied
+	p.reopen()
+}
+
+// Dir returns the directory that the player is at.
+func (p *Player) Dir() string { return p.dir }
+
+// beside returns a directory beside the player's, which is not there yet.
+func (p *Player) beside(suffix string) string {
+	return filepath.Join(p.dir, "..", filepath.Base(p.dir)+suffix)
+}
+
+// fork goes on in a copy of the directory, as a world does.
+func (p *Player) fork() {
+	dir := p.beside("f")
+	left, err := p.S.Store.Fork(Unsynced(dir), ledger.CopiedDirs...)
+	if err != nil {
+		p.fatal("fork: %v", err)
+	}
+	p.dir = dir
+	p.forked = &ledger.WorldForked{
+		World:  "copy",
+		From:   "main",
+		Origin: left.Origin,
+		Seq:    left.Seq,
+		Hash:   fmt.Sprintf("%x", left.Hash),
+	}
+	p.reopen()
+}
+
+// repair cuts off the last line, though it is good, and goes on.
+func (p *Player) repair() {
 	if err := p.S.Close(); err != nil {
 		p.fatal("close: %v", err)
 	}
-	p.dir = copied
+	rep, err := verify.Directory(durable.Dir(p.dir), false, inspect.Expected{})
+	if err != nil {
+		p.fatal("repair: %v", err)
+	}
+	dir := p.beside("r")
+	cut := copies.Cut{
+		At:     rep.Head.Seq,
+		Reason: "as it was asked for",
+		By:     operator,
+		Force:  true,
+	}
+	if _, _, err := backup.Repair(durable.Dir(p.dir), Unsynced(dir), cut); err != nil {
+		p.fatal("repair: %v", err)
+	}
+	p.dir = dir
 	p.open()
 }
 

@@ -30,7 +30,7 @@ func TestALongLineIsFolded(t *testing.T) {
 		}
 	}
 	sales := 0
-	sold := durable.Dir("../../../testdata/journal/v1-users")
+	sold := durable.Dir("../../../testdata/journal/v3")
 	_, err := inspect.Read(sold, false, func(_ journal.Place, l *journal.Line) error {
 		if l.Type == "booking.created" {
 			sales++

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +17,6 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/verify"
 	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/journal"
@@ -129,30 +126,6 @@ func TestAWrongBeforeIsFoundOut(t *testing.T) {
 	}
 }
 
-// Decision lines.format: what first opens a directory to write says once that lines of a later format follow,
-// before any of them; what only looks writes nothing.
-func TestTheFormatOfLinesIsRaisedOnce(t *testing.T) {
-	dir := t.TempDir()
-	for range 2 {
-		now := func() time.Time { return rig.Start }
-		s, err := server.Open(server.Config{Dir: dir, Lab: rig.NoClock(), Now: now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var types []string
-	_, err := inspect.Read(durable.Dir(dir), false, func(_ journal.Place, l *journal.Line) error {
-		types = append(types, l.Type)
-		return nil
-	})
-	if got := strings.Join(types, " "); err != nil || got != "opened format.raised opened" {
-		t.Error(got, err)
-	}
-}
-
 // bookedFor makes a booking on one run for so many.
 func bookedFor(t *testing.T, s *server.Server, key string, passengers int) (a rig.Answer) {
 	t.Helper()
@@ -259,46 +232,6 @@ func TestALineThatLacksAMember(t *testing.T) {
 	data := strings.Replace(string(l.Data), request, "", 1)
 	_, err := ledger.NewCodec().Decode(l.Type, []byte(data), l.Personal)
 	if errors.Is(err, journal.ErrNewer) || !strings.Contains(fmt.Sprint(err), `no member "request"`) {
-		t.Error(err)
-	}
-}
-
-// The first line that changes a booking of before format 2 names the booking's last line, which the start has
-// read from the journal: an earlier program's snapshot does not know it.
-func TestABookingOfBeforeFormatTwo(t *testing.T) {
-	dir := t.TempDir()
-	parts := map[string]string{"v1-round-two": ".", "v1-signed/timetables": ledger.TimetableDir}
-	for from, to := range parts {
-		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../../../testdata/journal/"+from)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now := func() time.Time { return time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC) }
-	s, err := server.Open(server.Config{Dir: dir, Lab: rig.NoClock(), Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var paid *booking.Booking
-	err = s.Store.View(func(st ledger.State, _ time.Time) {
-		for b := range st.Bookings.Freeze().All() {
-			if b.Tickets[0].Phase == booking.Paid {
-				paid = b
-			}
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	act(t, s, "ticket-status", url.Values{"ticket": {paid.Tickets[0].ID.String()}, "status": {"Prepaid"}})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text := rig.JournalText(t, dir)
-	const moved = `"seq":28,` // by run.moved: the last that changed it
-	if !strings.Contains(text, moved) || !strings.Contains(text, `"before":28,"by":`) {
-		t.Errorf("%s", text[len(text)-800:])
-	}
-	if _, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"waybill/server/ledger"
 )
 
-// TestCodecReadsBesideASnapshot: verify reads a snapshot of an earlier version with the codec that reads the
-// next lines meanwhile. Both keep the forms they see.
+// TestCodecReadsBesideASnapshot: verify reads a snapshot with the codec that reads the next lines meanwhile.
+// Both keep the forms they see.
 func TestCodecReadsBesideASnapshot(t *testing.T) {
 	t.Parallel()
 	first := rig.SoldLines(t)[0] // it has a form, and a run of it

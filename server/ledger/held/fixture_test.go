@@ -2,15 +2,21 @@ package held_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
+	"fmt"
+	"iter"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waybill/auth"
+	"waybill/booking/ids"
 	"waybill/server"
 	"waybill/server/api/partner"
 	"waybill/server/frame/resource"
@@ -18,118 +24,217 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
+	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestJournalsOfFormerVersionsStillLoad opens a directory as each landed version wrote it, and holds the
-// bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
-func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
-	t.Parallel()
-	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries", "v1-round-one",
-		"v1-attributed", "v1-signed", "v1-trees", "v1-runs", "v1-round-two"} {
-		dir := filepath.Join(t.TempDir(), "data")
-		// they have the same one
-		parts := map[string]string{version + "/journal": "journal", "v1/timetables": ledger.TimetableDir}
-		if _, err := os.Stat("../../../testdata/journal/" + version + "/snapshots"); err == nil {
-			parts[version+"/snapshots"] = "snapshots" // of that version, which a start passes over
-		}
-		if version == "v1-signed" { // with checkpoints of the earlier form, and without a key
-			parts = map[string]string{version: "."}
-		}
-		// With checkpoints of a tree, and without a key. The second has runs that were changed, and answers
-		// that are kept.
-		if version == "v1-trees" || version == "v1-runs" || version == "v1-round-two" {
-			parts = map[string]string{version: ".", "v1-signed/timetables": ledger.TimetableDir}
-		}
-		for from, to := range parts {
-			if err := os.CopyFS(filepath.Join(dir, to),
-				os.DirFS("../../../testdata/journal/"+from)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		format, err := os.ReadFile("../../../testdata/journal/" + version + "/FORMAT")
-		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
-			t.Fatal(err)
-		}
-		if rep, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil ||
-			rep.Torn != nil {
-			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
-		}
-		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-		now := func() time.Time { return at }
-		s, err := server.Open(server.Config{Dir: dir, Lab: rig.NoClock(), Now: now})
-		if err != nil {
-			t.Fatal(version, err)
-		}
-		var w wire.Writer
-		err = s.Store.View(func(st ledger.State, _ time.Time) {
-			for b := range st.Bookings.Freeze().All() {
-				resource.NewWriter().Booking(&w, "", b, at)
-				w.B = append(w.B, '\n')
-			}
-			var rows bytes.Buffer
-			ledger.NewCodec().Freeze(st)(&rows)
-			for row := range bytes.Lines(rows.Bytes()) {
-				if regexp.MustCompile(`^{"(user|session|report|partner|retry|message)"|^{"version".*"geolocation"`).
-					Match(row) {
-					row = bytes.Replace(row, []byte(`"version":7,"format":2,`), nil, 1)
-					w.B = append(w.B, bytes.Replace(row, []byte(`"ever":true,`), nil, 1)...) // is new in it
-				}
-			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkEvents(t, s, version)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if rep, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil ||
-			rep.Checkpoints < 1 {
-			t.Errorf("%s, gone on with: %+v, %v", version, rep, err)
-		}
-		golden := "../../../testdata/journal/" + version + ".bookings.jsonl"
-		if *update {
-			if err := os.WriteFile(golden, w.B, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil || !bytes.Equal(w.B, want) {
-			t.Errorf("%s: the state is not what it was (%v):\n%s", version, err, w.B)
-		}
-	}
-}
+// fixture is the directory of format 3 that has every kind of line. What begins with it lies beside it.
+const fixture = "testdata/journal/v3"
 
-// checkEvents holds the events of a directory's partners against those that they had: clients have their
-// numbers.
-func checkEvents(t *testing.T, s *server.Server, version string) {
-	want, err := os.ReadFile("../../../testdata/journal/" + version + ".events.json")
-	if os.IsNotExist(err) {
-		return // of before there were events
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var demo *auth.Partner
-	err = s.Store.View(func(st ledger.State, _ time.Time) {
-		demo = st.Partners.ByName("demo")
+// The journal of format 3 is what the text beside it leaves: every kind of line, each byte the same.
+func TestTheJournalOfFormat3(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		played := playFixture(t, dir)
+		if *update {
+			writeFixture(t, played)
+		}
+		files, _ := filepath.Glob(filepath.Join(played, "journal", "*"))
+		for _, name := range append(files, filepath.Join(played, "FORMAT")) {
+			got, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			isFile(t, filepath.Join(rig.File(fixture), strings.TrimPrefix(name, played)), got)
+		}
+	})
+	var types []string
+	written := durable.Dir(rig.File(fixture))
+	_, err := inspect.Read(written, false, func(_ journal.Place, l *journal.Line) error {
+		types = append(types, l.Type)
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := httptest.NewRecorder()
-	room := partner.New(s.Core, resource.NewWriter(), nil, nil)
-	err = room.GetEvents(&web.Recorder{ResponseWriter: w},
-		httptest.NewRequest("GET", "/v2/events?take=100", nil), demo)
+	stores := []string{journal.KindOpened, journal.KindForked, journal.KindRepaired}
+	for _, kind := range append(ledger.Kinds(), stores...) {
+		if !slices.Contains(types, kind) {
+			t.Errorf("no line is of the type %s", kind)
+		}
+	}
+}
+
+// playFixture plays the text in a directory, and returns the one in which it ends.
+func playFixture(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(rig.File(fixture + ".txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(bytes.TrimSpace(w.Body.Bytes()), want) {
-		t.Errorf("%s: the events are not what they were:\n%s", version, w.Body)
+	p := rig.NewPlayer(t, dir, "seed")
+	for line := range strings.Lines(string(text)) {
+		p.Line++
+		p.Play(strings.TrimRight(line, "\n"))
 	}
+	// A page of the desk writes the one, and an erasure of more than a thousand passengers the other.
+	_, err = p.S.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		b := st.Bookings.Any(ids.Of(p.Vars["c"]))
+		by := &ledger.By{UID: 1000, User: "olena"}
+		return []ledger.Entry{
+			{Event: &ledger.PersonalRead{Page: "/booking", Booking: &b.ID, People: 1}, By: by},
+			{
+				Event: &ledger.PassengersForgotten{
+					Reason:     "asked",
+					Passengers: st.ToForget([]ids.ID{b.Tickets[0].ID}),
+				},
+				By: by,
+			},
+		}, nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Play("admin forget booking=$c reason=asked")
+	p.Finish()
+	return p.Dir()
+}
+
+// writeFixture writes the directory anew, without its keys.
+func writeFixture(t *testing.T, played string) {
+	t.Helper()
+	to := rig.File(fixture)
+	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(played))); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{ledger.KeyDir, checkpoint.PrivateKeyFile, "LOCK"} {
+		if err := os.RemoveAll(filepath.Join(to, secret)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The directory loads, goes on, and is what it was: its bookings, partners, users and reports, what clients
+// have numbers of, and what is loaded into databases.
+func TestTheJournalOfFormat3Loads(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.CopyFS(dir, os.DirFS(rig.File(fixture))); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{})
+	if err != nil || rep.Torn != nil {
+		t.Fatalf("%v, %v", rep.Torn, err)
+	}
+	golden(t, ".csv", exported(t, dir))
+	at := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
+	s, err := server.Open(server.Config{Dir: dir, Lab: rig.NoClock(), Now: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state, again bytes.Buffer
+	var anna *auth.Partner
+	err = s.Store.View(func(st ledger.State, now time.Time) {
+		anna = st.Partners.ByName("anna")
+		var w wire.Writer
+		for b := range st.Bookings.Freeze().All() {
+			resource.NewWriter().Booking(&w, "", b, now)
+			w.B = append(w.B, '\n')
+		}
+		state.Write(w.B)
+		if err := ledger.NewCodec().Freeze(st)(&again); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range bytes.Lines(again.Bytes()) {
+		if !bytes.HasPrefix(row, []byte(`{"booking":`)) { // these are above, for people
+			state.Write(row)
+		}
+	}
+	golden(t, ".state.jsonl", state.Bytes())
+	w := httptest.NewRecorder()
+	room := partner.New(s.Core, resource.NewWriter(), nil, nil)
+	err = room.GetEvents(&web.Recorder{ResponseWriter: w},
+		httptest.NewRequest("GET", "/v2/events?take=100", nil), anna)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, ".events.json", w.Body.Bytes())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rep, err = verify.Directory(durable.Dir(dir), false, inspect.Expected{})
+	if err != nil || rep.Checkpoints < 1 {
+		t.Errorf("gone on with: %+v, %v", rep, err)
+	}
+}
+
+// exported returns all tables of an export, one behind the other.
+func exported(t *testing.T, dir string) []byte {
+	t.Helper()
+	to := durable.Dir(filepath.Join(t.TempDir(), "out"))
+	if _, err := export.Write(durable.Dir(dir), false, to); err != nil {
+		t.Fatal(err)
+	}
+	names, err := to.List(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	for _, name := range names {
+		if filepath.Ext(name) != ".csv" {
+			continue
+		}
+		text, err := readonly.ReadFile(to, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "%s\n%s\n", name, text)
+	}
+	return all.Bytes()
+}
+
+// golden holds what was read against what stands beside the fixture.
+func golden(t *testing.T, suffix string, got []byte) {
+	t.Helper()
+	name := rig.File(fixture + suffix)
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	isFile(t, name, got)
+}
+
+// isFile holds bytes against those of a file, and says in which line they first differ.
+func isFile(t *testing.T, name string, got []byte) {
+	t.Helper()
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(got, want) {
+		return
+	}
+	next, stop := iter.Pull(bytes.Lines(want))
+	defer stop()
+	n := 0
+	for line := range bytes.Lines(got) {
+		n++
+		if was, _ := next(); !bytes.Equal(line, was) {
+			t.Errorf("%s: line %d is\n%sand was\n%s", name, n, line, was)
+			return
+		}
+	}
+	t.Errorf("%s ends after line %d", name, n)
 }

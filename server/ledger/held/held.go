@@ -11,7 +11,6 @@ package held
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -83,28 +82,13 @@ func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
 	return sc
 }
 
-// Open opens a directory as store.Open does, and raises the format of its lines to this program's.
+// Open opens a directory as store.Open does.
 func Open(o Options) (st *Store, fresh bool, err error) {
 	opened, fresh, err := store.Open(o.config())
 	if err != nil {
 		return nil, false, err
 	}
-	st = &Store{opened}
-	if err := st.raiseFormat(); err != nil {
-		return nil, false, errors.Join(err, st.Close())
-	}
-	return st, fresh, nil
-}
-
-// raiseFormat writes the line that says which format the lines after it may have, unless the journal has it.
-func (s *Store) raiseFormat() error {
-	_, err := s.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
-		if st.Format() >= ledger.Format {
-			return nil, nil
-		}
-		return ledger.Entries(&ledger.FormatRaised{To: ledger.Format}), nil
-	}, nil)
-	return err
+	return &Store{opened}, fresh, nil
 }
 
 // Look opens a directory to read it, as store.Look does.

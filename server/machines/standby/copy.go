@@ -145,7 +145,7 @@ func (c *journalCopy) format(text []byte) error {
 		return err
 	}
 	err = journal.CheckFormat(text)
-	if errors.Is(err, journal.ErrNewer) {
+	if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrOlder) {
 		return err
 	}
 	if err != nil {

@@ -26,11 +26,6 @@ func TestRemoveForgotten(t *testing.T) {
 			[]string{other.String() + ".7-1.eml"},
 			[]string{other.String() + ledger.ReportSuffix},
 		},
-		"an erasure, as versions before wrote it": {
-			&ledger.PersonalErased{Tickets: []ids.ID{gone}},
-			[]string{other.String() + ".7-1.eml"},
-			[]string{gone.String() + ledger.ReportSuffix, other.String() + ledger.ReportSuffix},
-		},
 		"a part of a large one": {
 			&ledger.PassengersForgotten{Passengers: []ledger.ErasedPassenger{{Ticket: gone}}},
 			[]string{other.String() + ".7-1.eml"},

@@ -69,7 +69,7 @@ func Receive(fsys durable.FS, o Options, in io.Reader, out io.Writer) error {
 	}
 	err = r.run()
 	refused := errors.As(err, new(*Foreign)) || errors.Is(err, journal.ErrNewer) ||
-		errors.Is(err, ErrMovedClock)
+		errors.Is(err, journal.ErrOlder) || errors.Is(err, ErrMovedClock)
 	if synced := r.sync(); err == nil || refused {
 		err = errors.Join(err, synced)
 	}

@@ -122,8 +122,7 @@ func TestAStandbyTakesNothingElse(t *testing.T) {
 		"garbage":           {with(len(stream)-1, "garbage\n"), "is not in the form"},
 		"an old one " +
 			"changed": {with(len(stream), strings.Replace(stream[first], "creation", "Creation", 1)), "differs"},
-		"another format": {with(len(stream), file("FORMAT", "waybill-journal v1 "+
-			"OTHER\n")), "and this one is"},
+		"another name":       {with(len(stream), file("FORMAT", "waybill-journal v3 OTHER\n")), "and this one is"},
 		"the signing key":    {with(1, file("checkpoint.key", "x")), "is not a file of a copy"},
 		"a way out":          {with(1, file("keys/../../x", "x")), "is not a file of a copy"},
 		"a way out, rooted":  {with(1, file("/etc/passwd", "x")), "is not a file of a copy"},
@@ -165,10 +164,13 @@ func TestAStandbyTakesNothingNewer(t *testing.T) {
 	t.Parallel()
 	p := rig.NewProven(t)
 	dir := filepath.Join(t.TempDir(), "standby")
-	format := base64.StdEncoding.EncodeToString([]byte("waybill-journal v2 X\n"))
-	if _, err := rig.Received(dir, `{"file":"FORMAT","data":"`+format+"\"}\n"); !errors.Is(err,
-		journal.ErrNewer) {
-		t.Errorf("a newer FORMAT: %v", err)
+	for version, want := range map[int]error{1: journal.ErrOlder, 4: journal.ErrNewer} {
+		format := fmt.Appendf(nil, "waybill-journal v%d X\n", version)
+		text := base64.StdEncoding.EncodeToString(format)
+		_, err := rig.Received(dir, `{"file":"FORMAT","data":"`+text+"\"}\n")
+		if !errors.Is(err, want) {
+			t.Errorf("a FORMAT of version %d: %v", version, err)
+		}
 	}
 	var head journal.Head
 	rep, err := inspect.Follow(durable.Dir(p.Dir), head, func(*journal.Line) error { return nil })
@@ -328,7 +330,7 @@ func formerFirst(t *testing.T, p *rig.Proven) string {
 }
 
 // An erasure is carried out in the snapshots of a standby too: when its line comes, and where a receive that
-// was cut short, or an earlier version, has left snapshots of before that line.
+// was cut short has left snapshots of before that line.
 func TestAStandbyErasesInSnapshotsToo(t *testing.T) {
 	t.Parallel()
 	p := rig.NewProven(t)

@@ -40,6 +40,9 @@ var Formats = []string{"json", "copy", "sql"}
 // The formats: json is the lines as they are; copy is the lines and the files that a copy needs; sql is
 // statements for the tables of an export.
 func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
+	if _, _, err := journal.ReadOrigin(fsys); err != nil {
+		return err
+	}
 	t := &tail{
 		fsys:  fsys,
 		lines: seek.NewLines(fsys),

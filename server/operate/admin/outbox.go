@@ -42,10 +42,7 @@ func leftRow(m *ledger.Left) outboxRow {
 	x := newOutboxRow(&m.Message)
 	x.State = "sent"
 	x.As = m.As
-	switch m.As {
-	case ledger.SentAsUnknown:
-		x.State = m.As.InWords()
-	case ledger.SentAsErased:
+	if m.As == ledger.SentAsErased {
 		x.State = "erased"
 		x.Reason = "not sent: the passenger was forgotten"
 	}

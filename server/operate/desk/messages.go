@@ -23,7 +23,6 @@ type messageCounts struct {
 	Files      int // e-mails that became files: nobody was sent them
 	Overtaken  int // not true any more when they could have been sent
 	Erased     int // not sent when their passengers were forgotten
-	Unsaid     int // sent, as lines of before format 2 say it, and not how
 	Waiting    int // to be sent
 	Refused    int // for good
 
@@ -39,7 +38,6 @@ func (s *Desk) countMessages(st ledger.State) messageCounts {
 		Files:      int(left[ledger.SentAsFile]),
 		Overtaken:  int(left[ledger.SentAsNone]),
 		Erased:     int(left[ledger.SentAsErased]),
-		Unsaid:     int(left[ledger.SentAsUnknown]),
 		MailServer: s.outbox.HasMailServer(),
 	}
 	c.Waiting, c.Refused = st.Outbox.Count()

@@ -109,7 +109,7 @@ func Read(fsys readonly.FS, lines *seek.Lines, key ed25519.PublicKey, newest, ma
 	return r.drawing, nil
 }
 
-// newestNote returns the newest checkpoint with a root; the zero value where there is none.
+// newestNote returns the newest checkpoint; the zero value where there is none.
 func newestNote(fsys readonly.FS, key ed25519.PublicKey) (checkpoint.Checkpoint, error) {
 	text, err := checkpoint.Newest(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,12 +120,9 @@ func newestNote(fsys readonly.FS, key ed25519.PublicKey) (checkpoint.Checkpoint,
 	}
 	note, err := checkpoint.Parse(text, key)
 	if err != nil {
-		return note, journal.InFile(checkpoint.File, err.Error())
+		err = journal.InFile(checkpoint.File, err.Error())
 	}
-	if !note.Rooted {
-		return checkpoint.Checkpoint{}, nil
-	}
-	return note, nil
+	return note, err
 }
 
 // reader reads what is drawn.

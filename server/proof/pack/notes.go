@@ -30,16 +30,14 @@ type notes struct {
 	known []note.Key // of the witnesses that the directory has
 }
 
-// collect reads the notes of a directory that have a root.
+// collect reads the notes of a directory.
 func collect(fsys readonly.FS) (n notes, err error) {
 	n.known, err = signing.WitnessKeys(fsys)
 	if err != nil {
 		return n, err
 	}
 	err = signing.Each(fsys, func(x signing.Note) {
-		if x.Rooted {
-			n.all = append(n.all, signed{x, n.cosigners(x.Text)})
-		}
+		n.all = append(n.all, signed{x, n.cosigners(x.Text)})
 	})
 	slices.SortStableFunc(n.all, func(a, b signed) int {
 		return cmp.Or(cmp.Compare(a.Seq, b.Seq), -cmp.Compare(len(a.witnesses), len(b.witnesses)))

@@ -184,9 +184,7 @@ func TestTheSumIsWhatTheBooksHave(t *testing.T) {
 	}
 	dirs["money"] = t.TempDir()
 	playMoney(t, dirs["money"], nil)
-	for _, dir := range []string{"v1-round-one", "v1-attributed", "v1-trees", "v1-runs"} {
-		dirs[dir] = filepath.Join("../../../testdata/journal", dir)
-	}
+	dirs["the fixture"] = rig.File("testdata/journal/v3")
 	refunds := 0
 	for name, dir := range dirs {
 		want, companies := booksOf(t, dir)

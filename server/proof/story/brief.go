@@ -239,8 +239,6 @@ func (b *brief) operation() string {
 			words.Counted(x.Routes, "route"), words.Counted(x.Trips, "trip"), words.Counted(x.Skipped, "row"))
 	case "keys.rotated":
 		return "key rotate: offers are signed with a new key"
-	case "format.raised":
-		return fmt.Sprintf("from here on, lines may have what format %d adds", x.To)
 	case "world.forked":
 		return "a world of a test bench begins as a copy of another"
 	case "clock.set":

@@ -89,8 +89,6 @@ func (t teller) operation(event ledger.Event) string {
 		return fmt.Sprintf("import: the timetable %q is in force: %s, %s, %s, %s skipped; SHA-256 %s", e.Feed,
 			words.Counted(e.Cities, "city"), words.Counted(e.Routes, "route"), words.Counted(e.Trips, "trip"),
 			words.Counted(e.Skipped, "row"), e.Hash)
-	case *ledger.FormatRaised:
-		return fmt.Sprintf("from here on, lines may have what format %d adds", e.To)
 	case *ledger.KeysRotated:
 		return "key rotate: offers are signed with a new key"
 	case *ledger.WorldForked:

@@ -113,7 +113,7 @@ func TestBothAuditorsAgree(t *testing.T) {
 		return
 	}
 	h := newHonest(t)
-	all := []string{h.dir, h.yesterday}
+	all := []string{h.dir, h.yesterday, rig.File("testdata/journal/v3")}
 	theirs(t, all) // sound both: exit code 0
 	for _, commit := range frauds {
 		all = append(all, commit(t, h))

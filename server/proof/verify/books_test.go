@@ -207,8 +207,6 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 			"written by a newer version: booking.created"},
 		"a currency of four letters": {at("booking.created", 2), `"currency":"UAH"`, `"currency":"UAHX"`, false,
 			"written by a newer version: booking.created"},
-		"the format is raised to 1": {at("format.raised", 1), `"to":2`, `"to":1`, true,
-			"the format of lines is 1 already"},
 		"a passenger is forgotten whom no booking has": {0, "",
 			`"time":"2026-11-20T09:00:00.000Z","type":"passengers.forgotten","data":{"reason":"asked","passengers":` +
 				`[{"partner":"AAAAAAAAAAAAAAAAAAAAAA","booking":"` + b.bookings[0] + `","ticket":"` + b.tickets[0] + `"}]}`,

@@ -87,7 +87,7 @@ func TestWhatANewerVersionWroteIsNoDamage(t *testing.T) {
 	}
 }
 
-// The lines of the store's own types have members that earlier versions pass over.
+// Members of the store's own lines that are not known are passed over.
 func TestMembersOfTheStoresOwnLinesArePassedOver(t *testing.T) {
 	t.Parallel()
 	b := newBookkeeping(t, nil)

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,14 +32,13 @@ type sales struct {
 	fsys     readonly.FS
 	last     time.Time  // of the line before
 	editions []*edition // the timetable in force, and before it those that an offer may still be of
-	gone     []*edition // that sales rest on, and that cannot be read
+	gone     *edition   // the first that sales rest on, and that cannot be read
 }
 
 // edition is a timetable, from the line that puts it in force on.
 type edition struct {
 	hash     string
 	seq      uint64 // of that line
-	raised   bool   // the line stands after the format of lines was raised: from then on editions are kept
 	replaced time.Time
 	sales    int // that could not be decided again, as it cannot be read
 
@@ -59,11 +59,7 @@ func (x *sales) check(s ledger.State, at journal.Stamp, entry ledger.Entry) erro
 	case *ledger.ClockSet:
 		return setBack(s, at.Time, last)
 	case *ledger.TimetableImported:
-		x.replace(&edition{
-			hash:   e.Hash,
-			seq:    at.Seq,
-			raised: s.Format() >= ledger.Format,
-		}, at.Time)
+		x.replace(&edition{hash: e.Hash, seq: at.Seq}, at.Time)
 	case *booking.Created:
 		return x.sale(s, at.Time, e)
 	case *booking.TicketAsked:
@@ -80,7 +76,7 @@ func (x *sales) check(s ledger.State, at journal.Stamp, entry ledger.Entry) erro
 // (decision verify.clock).
 func setBack(s ledger.State, now, last time.Time) error {
 	const leeway = time.Second // a start sets it to whole milliseconds, of an instant that was taken before
-	if back := last.Sub(now); back > leeway && s.Format() >= ledger.Format && s.Bookings.Count() > 0 {
+	if back := last.Sub(now); back > leeway && s.Bookings.Count() > 0 {
 		return fmt.Errorf("the clock is set back by %s, and there are bookings", back)
 	}
 	return nil
@@ -155,9 +151,7 @@ func (x *sales) readFor(ed *edition) bool {
 		return true
 	}
 	ed.sales++
-	if ed.sales == 1 {
-		x.gone = append(x.gone, ed)
-	}
+	x.gone = cmp.Or(x.gone, ed)
 	return false
 }
 
@@ -208,8 +202,7 @@ func (ed *edition) lacks(k int, r *ride) error {
 		r.run.Form.Trip, r.run.Day)
 }
 
-// has returns an error where a journey is sold as what it is not in the timetable, which is in force. Lines
-// of another format may have forms of another shape.
+// has returns an error where a journey is sold as what it is not in the timetable, which is in force.
 func (ed *edition) has(s ledger.State, rides []ride) error {
 	for k := range rides {
 		r := &rides[k]
@@ -220,7 +213,7 @@ func (ed *edition) has(s ledger.State, rides []ride) error {
 		name := ids.RunName{Trip: r.run.Form.Trip, Day: r.run.Day}
 		late := r.run.Start - ed.tt.Start(leg) - int64(s.Bookings.Change(name).Shift)
 		form := ed.tt.Form(leg.Trip).Key()
-		if late < -maxClock || late > maxClock || s.Format() == ledger.Format && r.run.Form.Key() != form {
+		if late < -maxClock || late > maxClock || r.run.Form.Key() != form {
 			return fmt.Errorf("leg %d: the run of trip %s on %s is not the run in the timetable of line "+
 				"%d", k+1,
 				name.Trip, name.Day, ed.seq)
@@ -269,24 +262,19 @@ func (ed *edition) costs(r *ride, leg *schedule.Leg, currency string) error {
 	return nil
 }
 
-// end returns the sales that could not be decided again, and damage where a timetable should be there and
-// is not.
-func (x *sales) end() (unjudged int, err error) {
-	for _, ed := range x.gone {
-		if !ed.raised {
-			unjudged += ed.sales
-			continue
-		}
-		why := ed.err.Error()
-		if d, ok := errors.AsType[*journal.Damage](ed.err); ok {
-			why = d.Reason
-		}
-		return unjudged, journal.InFile(ledger.TimetableDir+"/"+ed.hash+".jsonl", fmt.Sprintf(
-			"cannot be read: %[3]s; line %[1]d names it, and %[2]d sales rest on it; put the file back: "+
-				"its name is its SHA-256",
-			ed.seq, ed.sales, why))
+// missing returns damage where a timetable that sales rest on cannot be read; nil where all can.
+func (x *sales) missing() error {
+	if x.gone == nil {
+		return nil
 	}
-	return unjudged, nil
+	why := x.gone.err.Error()
+	if d, ok := errors.AsType[*journal.Damage](x.gone.err); ok {
+		why = d.Reason
+	}
+	return journal.InFile(ledger.TimetableDir+"/"+x.gone.hash+".jsonl", fmt.Sprintf(
+		"cannot be read: %[3]s; line %[1]d names it, and %[2]d sales rest on it; put the file back: "+
+			"its name is its SHA-256",
+		x.gone.seq, x.gone.sales, why))
 }
 
 // inWords returns an amount of money: 770.00 UAH.

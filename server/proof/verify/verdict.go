@@ -331,10 +331,6 @@ func (v *Verdict) remark(rep *Report, live bool) {
 			"in checkpoints.log, which covers line %d: the disk was full, or somebody put it there",
 			o.Published, o.Logged)
 	}
-	if n := v.Books.Unjudged; n > 0 {
-		add("unjudged", 0, "the prices of %s were not decided again: their timetables are no longer here",
-			words.Counted(n, "booking"))
-	}
 }
 
 // signedSoon is how old the lines may be that a running server has not signed yet: it signs within a second,

@@ -56,6 +56,11 @@ func verify(
 	expected inspect.Expected,
 	decide bool,
 ) (rep Report, state ledger.State, err error) {
+	// FORMAT comes first. A directory of another format is not looked at any further.
+	_, _, err = journal.ReadOrigin(fsys)
+	if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrOlder) {
+		return rep, state, err
+	}
 	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, state, err
 	}
@@ -79,14 +84,12 @@ func verify(
 	var wrong error // with the books as a whole
 	rules.End = func(s *ledger.Keeper, end journal.Stamp) error {
 		state = s.State
-		unjudged, err := again.end()
-		if err != nil {
+		if err := again.missing(); err != nil {
 			return err
 		}
 		tt, err := again.timetable(s.TimetableHash())
 		if err == nil && decide {
 			rep.Books, wrong = s.Bookings.Audit(tt, end.Time)
-			rep.Books.Unjudged = unjudged
 			rep.Books.Answers, rep.Books.Remade = replies.known, replies.judged
 		}
 		return err

@@ -1,7 +1,6 @@
 package outbound
 
 import (
-	"cmp"
 	"encoding/base64"
 	"io"
 	"mime"
@@ -37,14 +36,13 @@ func ReadMessage(from io.Reader) (*Letter, error) {
 	return l, l.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body)
 }
 
-// DeliveredAt returns the instant at which an e-mail became a file. An e-mail of an earlier version does not
-// have it; then it returns the date.
+// DeliveredAt returns the instant at which an e-mail became a file.
 func DeliveredAt(from io.Reader) (time.Time, error) {
 	m, err := mail.ReadMessage(from)
 	if err != nil {
 		return time.Time{}, err
 	}
-	return mail.ParseDate(cmp.Or(m.Header.Get(deliveryDate), m.Header.Get("Date")))
+	return mail.ParseDate(m.Header.Get(deliveryDate))
 }
 
 // read reads a part that is shown, or all parts of one that has parts.

@@ -4,9 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"waybill/store/checkpoint"
 	"waybill/store/journal"
-	"waybill/store/note"
 )
 
 // anotherJournal is the relation of a note to a journal of another name.
@@ -19,11 +17,8 @@ func (c *claim) twoHistories() string {
 
 // said returns what a note says, as the end of an error: of whom, of which line, and of which lines so far.
 func (c *claim) said() string {
-	lines := fmt.Sprintf("hash %x", c.Hash)
-	if c.Rooted {
-		lines = "root " + base64.StdEncoding.EncodeToString(c.Root[:])
-	}
-	return fmt.Sprintf("; the note is of %s, line %d, %s", c.Origin, c.Seq, lines)
+	root := base64.StdEncoding.EncodeToString(c.Root[:])
+	return fmt.Sprintf("; the note is of %s, line %d, root %s", c.Origin, c.Seq, root)
 }
 
 // Forks are notes that do not fit: the first of the directory's own, and the first of those that an auditor
@@ -99,8 +94,6 @@ func (n *Notes) foreign(c *claim) *journal.Damage {
 		forked = c.twoHistories()
 		whose = fmt.Sprintf("covers line %d of %s, which this directory left after line %d to become %s%s",
 			c.Seq, c.Origin, x.left, n.Names.now().origin, n.Repairs.story())
-	case !n.hasOwnKey(c):
-		whose = "is not signed with the key of the directory's notes"
 	default:
 		return nil
 	}
@@ -111,19 +104,4 @@ func (n *Notes) foreign(c *claim) *journal.Damage {
 	wrong := journal.InFile(c.from, whose)
 	wrong.Forked = forked
 	return wrong
-}
-
-// hasOwnKey reports whether a checkpoint is signed with the key that lies beside the journal for its name.
-// Where no line says the key, as in directories of earlier versions, this is the only proof.
-func (n *Notes) hasOwnKey(c *claim) bool {
-	x := n.Names.of(c.Origin)
-	if x.saidAt > 0 || !c.kept {
-		return true // add has checked the signature with the key beside the journal
-	}
-	read := checkpoint.EarlierKeyOf
-	if x.left == 0 {
-		read = checkpoint.KeyOf
-	}
-	own, err := read(n.FS, c.Origin)
-	return err != nil || c.key.Equal(note.NewKey(c.Origin, own))
 }

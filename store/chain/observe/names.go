@@ -3,6 +3,7 @@ package observe
 import (
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,11 +14,11 @@ import (
 	"waybill/store/note"
 )
 
-// Names follows the names of the directory, and the key that signs under each. FORMAT has the first name; a
-// line of the type forked gives a copy another one, and has its key. The key of the first name stands in a
-// line of the type opened.
+// Names follows the names of the directory, and the key that signs under each. FORMAT has the first name, and
+// line 1, of the type opened, has its key; a line of the type forked gives a copy another name, and has its
+// key.
 //
-// It checks that no name is given twice, and that no two lines say different keys of one name.
+// It checks that line 1 has a key, and no later line opened, and that no name is given twice.
 type Names struct {
 	known []name // the last is the directory's name now
 	// asOf is a line at which the first known name was the directory's name; 0 is before the first line.
@@ -30,8 +31,8 @@ type Names struct {
 // name is a name that a directory has had.
 type name struct {
 	origin string
-	key    note.Key // that signs under it; zero where no line that was read says that
-	saidAt uint64   // the line that says so
+	key    note.Key // that signs under it; zero where the line that says so was not read
+	saidAt uint64   // that line
 	left   uint64   // the last line under this name; 0 for the name that the directory has now
 }
 
@@ -57,11 +58,13 @@ func NewPartialNames(fsys readonly.FS) (*Names, error) {
 	return n, err
 }
 
-// Line takes up a name that the line gives the directory, or a key that it says.
+// Line takes up a name that the line gives the directory, or the key of the first name.
 func (n *Names) Line(_ journal.Place, l *journal.Line) error {
 	switch {
+	case l.Seq == 1:
+		return n.First(l)
 	case l.Type == journal.KindOpened:
-		return n.learnKey(l)
+		return n.hasNoKey(l)
 	case l.Type == journal.KindForked && l.Seq > n.asOf:
 		return n.rename(l)
 	}
@@ -71,10 +74,39 @@ func (n *Names) Line(_ journal.Place, l *journal.Line) error {
 // End checks nothing.
 func (n *Names) End(*chain.End) error { return nil }
 
-// First takes up the key in line 1, where the lines that were read begin after it.
+// First takes up the key of the first name, which line 1 says. A reading that begins after line 1 calls it
+// too.
 func (n *Names) First(l *journal.Line) error {
-	if l.Type == journal.KindOpened && l.Seq <= n.asOf {
-		return n.learnKey(l)
+	if l.Type != journal.KindOpened {
+		return fmt.Errorf("is of the type %s, and line 1 is of the type %s", l.Type, journal.KindOpened)
+	}
+	var said journal.Opened
+	if err := json.Unmarshal(l.Data, &said); err != nil {
+		return err
+	}
+	key, err := note.ParseKey(said.Key)
+	if err != nil {
+		return fmt.Errorf("the key %w", err)
+	}
+	first := n.of(key.Name)
+	switch {
+	case first != nil:
+		first.key = key
+		first.saidAt = l.Seq
+	case !n.partial: // else it may be of a name before those that are known
+		return fmt.Errorf("names the key of %s, but the directory is %s", key.Name, n.Origin())
+	}
+	return nil
+}
+
+// hasNoKey returns an error for a later start's line that says a key.
+func (n *Names) hasNoKey(l *journal.Line) error {
+	var said journal.Opened
+	if err := json.Unmarshal(l.Data, &said); err != nil {
+		return err
+	}
+	if said.Key != "" {
+		return errors.New("says a key, which of lines of its type only line 1 does")
 	}
 	return nil
 }
@@ -101,52 +133,21 @@ func (n *Names) rename(l *journal.Line) error {
 	return nil
 }
 
-// learnKey takes up the key in a line that a start has written.
-func (n *Names) learnKey(l *journal.Line) error {
-	var said journal.Opened
-	if err := json.Unmarshal(l.Data, &said); err != nil {
-		return err
-	}
-	if said.Key == "" {
-		return nil
-	}
-	key, err := note.ParseKey(said.Key)
-	if err != nil {
-		return fmt.Errorf("the key %w", err)
-	}
-	now := n.now()
-	switch {
-	case key.Name != now.origin && n.partial:
-		return nil // of a name before those that are known
-	case key.Name != now.origin:
-		return fmt.Errorf("names the key of %s, but the directory is %s", key.Name, now.origin)
-	case now.saidAt == 0:
-		now.key = key
-		now.saidAt = l.Seq
-	case !now.key.Equal(key):
-		return fmt.Errorf("names another key for %s than line %d", now.origin, now.saidAt)
-	}
-	return nil
-}
-
 // now returns the name that the directory has at the end of what was read.
 func (n *Names) now() *name { return &n.known[len(n.known)-1] }
 
-// Now returns the directory's name at the end of what was read, and whether a line has said its key.
-func (n *Names) Now() (origin string, keySaid bool) {
-	return n.now().origin, n.now().saidAt > 0
-}
+// Origin returns the directory's name at the end of what was read.
+func (n *Names) Origin() string { return n.now().origin }
 
-// Key returns the key that the directory signs with under its name now, as far as a line says it.
-func (n *Names) Key() (key note.Key, said bool) {
-	return n.now().key, n.now().saidAt > 0
-}
+// Key returns the key that the directory signs with under its name now; zero where the line that says so was
+// not read.
+func (n *Names) Key() note.Key { return n.now().key }
 
-// CheckOwnKey returns an error for a public key that is not the one that a line says of the name now. The key
-// may be nil: then there is nothing to check.
+// CheckOwnKey returns an error for a public key that is not the one that a line says of the name now, as far
+// as that line was read.
 func (n *Names) CheckOwnKey(public ed25519.PublicKey) error {
 	own := n.now()
-	if own.saidAt == 0 || public == nil || own.key.Equal(note.NewKey(own.origin, public)) {
+	if own.saidAt == 0 || own.key.Equal(note.NewKey(own.origin, public)) {
 		return nil
 	}
 	return journal.InFile(checkpoint.PublicKeyFile, "is not the key of "+own.origin+", as the journal has it")

@@ -125,10 +125,10 @@ func (n *Notes) HasBeyond(last uint64) bool {
 	return n.beyond(last, false) != nil || n.beyond(last, true) != nil
 }
 
-// hasRoot reports whether the tree of the lines so far has the root that a checkpoint says. Where the tree or
-// the root is not known, it reports true.
+// hasRoot reports whether the tree of the lines so far has the root that a checkpoint says. Where the tree is
+// not known, it reports true.
 func (n *Notes) hasRoot(c *claim) bool {
-	return !c.Rooted || n.Tree == nil || n.Tree.Size() != c.Seq || n.Tree.Root() == c.Root
+	return n.Tree == nil || n.Tree.Size() != c.Seq || n.Tree.Root() == c.Root
 }
 
 // differs returns the error of a checkpoint that was made of other lines than this journal's.
@@ -185,10 +185,10 @@ func (n *Notes) SignedAs(origin string) uint64 {
 	return n.newest(func(c *claim) bool { return c.Origin == origin })
 }
 
-// Rooted returns the newest line whose checkpoint in the directory has a root: the hashes of the tree were on
-// the disk before that checkpoint was.
-func (n *Notes) Rooted() uint64 {
-	return n.newest(func(c *claim) bool { return c.Rooted && !c.kept })
+// Signed returns the newest line with a checkpoint in the directory: the hashes of the tree were on the disk
+// before that checkpoint was.
+func (n *Notes) Signed() uint64 {
+	return n.newest(func(c *claim) bool { return !c.kept })
 }
 
 // newest returns the newest line with a checkpoint for which one reports true.

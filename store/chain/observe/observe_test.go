@@ -79,18 +79,20 @@ func TestNames(t *testing.T) {
 		{"the same name again", observe.NamesAt("waybill/a", 0),
 			[]*journal.Line{forked(2, "waybill/b", 1), forked(3, "waybill/a", 2)},
 			"which it had before", "waybill/b"},
-		{"a key and another", observe.NamesAt("waybill/a", 0),
-			[]*journal.Line{opened(1, "waybill/a", 1), opened(2, "waybill/a", 2)},
-			"another key", "waybill/a"},
+		{"a key in a later line", observe.NamesAt("waybill/a", 0),
+			[]*journal.Line{opened(1, "waybill/a", 1), opened(2, "waybill/a", 1)},
+			"only line 1 does", "waybill/a"},
+		{"another line 1", observe.NamesAt("waybill/a", 0),
+			[]*journal.Line{forked(1, "waybill/b", 1)}, "line 1 is of the type opened", "waybill/a"},
 		{"the key of somebody else", observe.NamesAt("waybill/a", 0),
 			[]*journal.Line{opened(1, "waybill/b", 1)}, "but the directory is waybill/a", "waybill/a"},
 		{"the key of an earlier name", observe.NamesAt("waybill/b", 5),
-			[]*journal.Line{opened(4, "waybill/a", 1), opened(6, "waybill/b", 2)}, "", "waybill/b"},
+			[]*journal.Line{opened(1, "waybill/a", 1)}, "", "waybill/b"},
 		{"a fork that is known", observe.NamesAt("waybill/b", 5),
 			[]*journal.Line{forked(4, "waybill/b", 1)}, "", "waybill/b"},
 	} {
 		says(t, c.name, show(c.names, c.lines...), c.want)
-		if now, _ := c.names.Now(); now != c.now {
+		if now := c.names.Origin(); now != c.now {
 			t.Errorf("%s: the name is %s, want %s", c.name, now, c.now)
 		}
 	}
@@ -184,7 +186,6 @@ func TestNotesThatAreKept(t *testing.T) {
 			Origin: "waybill/a",
 			Head:   lines[1].Head,
 			Root:   grown.Root(),
-			Rooted: true,
 		}
 		c.change(said)
 		public := key(1).Public().(ed25519.PublicKey)

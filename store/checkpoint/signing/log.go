@@ -4,7 +4,7 @@
 //
 //	log := signing.Log{FS: fsys, Origin: origin, Key: key}
 //	err := log.Open()
-//	err = log.Sign(&checkpoint.Checkpoint{Origin: origin, Head: head, Root: root, Rooted: true})
+//	err = log.Sign(&checkpoint.Checkpoint{Origin: origin, Head: head, Root: root})
 package signing
 
 import (

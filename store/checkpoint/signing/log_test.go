@@ -31,7 +31,6 @@ func (s *Log) of(seq uint64) *checkpoint.Checkpoint {
 	return &checkpoint.Checkpoint{
 		Origin: s.Origin,
 		Head:   journal.Head{Stamp: journal.Stamp{Seq: seq, Time: time.UnixMilli(int64(seq)).UTC()}},
-		Rooted: true,
 	}
 }
 
