@@ -48,6 +48,13 @@ type (
 		Issuer  string `json:"issuer"`
 		Subject Hash   `json:"subject"`
 	}
+	// Linked says that an event makes a link. The subject is often an address, and so the hash of it is
+	// personal. It is zero where it was erased, which only that of a user who is gone can be.
+	Linked struct {
+		Issuer  string `json:"issuer"`
+		Subject Hash   `json:"-"`
+		Salt    ID     `json:"-"` // of the personal part
+	}
 	// Role is what a user is for a company.
 	Role string
 	// Permission is something that a role may do, besides signing in.
@@ -91,17 +98,17 @@ func ParseRole(name string) (Role, error) {
 type (
 	// UserAdded says that there is a new user, who is linked to a subject unless Link is nil.
 	UserAdded struct {
-		User   ID     `json:"user"`
-		Access Access `json:"access"`
-		Link   *Link  `json:"link,omitempty"`
-		Person Person `json:"-"`
+		User   ID      `json:"user"`
+		Access Access  `json:"access"`
+		Link   *Linked `json:"link,omitempty"`
+		Person Person  `json:"-"`
 	}
 	// AccessGiven says that a user got a further access, or another role in one, and was linked to a subject
 	// unless Link is nil.
 	AccessGiven struct {
-		User   ID     `json:"user"`
-		Access Access `json:"access"`
-		Link   *Link  `json:"link,omitempty"`
+		User   ID      `json:"user"`
+		Access Access  `json:"access"`
+		Link   *Linked `json:"link,omitempty"`
 	}
 	// UserRemoved says that a user is gone, and with it its sessions.
 	UserRemoved struct {
@@ -116,10 +123,10 @@ type (
 	}
 	// SessionStarted says that a user signed in. Link is made by it, unless nil.
 	SessionStarted struct {
-		Session ID     `json:"session"`
-		User    ID     `json:"user"`
-		Company string `json:"company"`
-		Link    *Link  `json:"link,omitempty"`
+		Session ID      `json:"session"`
+		User    ID      `json:"user"`
+		Company string  `json:"company"`
+		Link    *Linked `json:"link,omitempty"`
 		Tokens
 	}
 	// SessionRefreshed says that a session got new tokens; the former are no longer good.
@@ -135,7 +142,32 @@ type (
 )
 
 // PersonalPart is what the journal keeps apart, so that it can be erased.
-func (e *UserAdded) PersonalPart() any { return &e.Person }
+func (e *UserAdded) PersonalPart() any {
+	if e.Link == nil {
+		return &e.Person
+	}
+	return &struct {
+		*Person
+		Subject *Hash `json:"subject"`
+	}{&e.Person, &e.Link.Subject}
+}
+
+// PersonalPart is that of the link, if there is one.
+func (e *AccessGiven) PersonalPart() any { return e.Link.personalPart() }
+
+// PersonalPart is that of the link, if there is one.
+func (e *SessionStarted) PersonalPart() any { return e.Link.personalPart() }
+
+// personalPart returns what is personal of a link; nil where there is none.
+func (l *Linked) personalPart() any {
+	if l == nil {
+		return nil
+	}
+	return &struct {
+		Salt    *ID   `json:"salt"`
+		Subject *Hash `json:"subject"`
+	}{&l.Salt, &l.Subject}
+}
 
 // Accounts is all that is remembered of company users and their sessions. It has no method that changes it:
 // see [AccountRecorder].
@@ -228,13 +260,13 @@ func (u *User) Access(company string) (Access, bool) {
 // Identify finds the user whom an identity provider vouches for: the one linked to its subject, or else the
 // one with its verified e-mail who has no other subject of the issuer; then link is to be made. The error is
 // ErrCredentials.
-func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
-	l := NewLink(who.Issuer, who.Subject)
-	if u := a.users[a.byLink[l]]; u != nil {
+func (a *Accounts) Identify(who *Identity) (u *User, link *Linked, err error) {
+	l := &Linked{Issuer: who.Issuer, Subject: HashOf(who.Subject)}
+	if u := a.users[a.byLink[Link{l.Issuer, l.Subject}]]; u != nil {
 		return u, nil, nil
 	}
-	if u := a.users[a.byLink[NewLink("", who.Subject)]]; u != nil {
-		return u, &l, nil
+	if u := a.users[a.byLink[Link{Subject: l.Subject}]]; u != nil {
+		return u, l, nil
 	}
 	u = a.ByEmail(who.Email)
 	switch {
@@ -247,12 +279,7 @@ func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 	}):
 		return nil, nil, Refused("the user is linked to another subject of the issuer")
 	}
-	return u, &l, nil
-}
-
-// NewLink makes the link to a subject of an issuer; "" is an issuer that is not known yet.
-func NewLink(issuer, subject string) Link {
-	return Link{issuer, HashOf(subject)}
+	return u, l, nil
 }
 
 // ErrLinked is returned for a subject that another user is linked to.
@@ -260,10 +287,10 @@ var ErrLinked = errors.New("another user is already linked to this subject")
 
 // Add decides to give a person an access, and a link unless it is nil: an *AccessGiven to who has that e-mail
 // already, or else a *UserAdded. The error is ErrLinked.
-func (a *Accounts) Add(id ID, p Person, x Access, link *Link) (any, error) {
+func (a *Accounts) Add(id ID, p Person, x Access, link *Linked) (any, error) {
 	u := a.ByEmail(p.Email)
 	if link != nil {
-		for _, l := range []Link{*link, {Subject: link.Subject}} {
+		for _, l := range []Link{{link.Issuer, link.Subject}, {Subject: link.Subject}} {
 			other, linked := a.byLink[l]
 			if linked && (u == nil || u.ID != other) {
 				return nil, ErrLinked
@@ -305,10 +332,10 @@ func (a AccountRecorder) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 	a.link(e.User, e.Link)
 }
 
-// link ties a user to a subject, unless link is nil. It takes the place of the user's link to another subject
-// of the issuer, and of one to the same subject whose issuer was not known.
-func (a AccountRecorder) link(user ID, link *Link) {
-	if link == nil {
+// link ties a user to a subject, unless link is nil or its subject erased. It takes the place of the user's
+// link to another subject of the issuer, and of one to the same subject whose issuer was not known.
+func (a AccountRecorder) link(user ID, link *Linked) {
+	if link == nil || link.Subject == (Hash{}) {
 		return
 	}
 	n := *a.users[user]
@@ -320,7 +347,7 @@ func (a AccountRecorder) link(user ID, link *Link) {
 			n.Links = append(n.Links, l)
 		}
 	}
-	n.Links = append(n.Links, *link)
+	n.Links = append(n.Links, Link{link.Issuer, link.Subject})
 	a.RestoreUser(&n)
 }
 

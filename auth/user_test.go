@@ -88,7 +88,7 @@ func TestIdentify(t *testing.T) {
 			Session: ID{100, byte(len(a.sessions))},
 			User:    user,
 			Company: "a",
-			Link:    &Link{issuer, HashOf(subject)},
+			Link:    &Linked{Issuer: issuer, Subject: HashOf(subject)},
 			Tokens:  NewTokens(noon, rand.Text(), rand.Text()),
 		})
 	}
@@ -124,7 +124,7 @@ func TestIdentify(t *testing.T) {
 			continue
 		}
 		if err != nil || u.ID != c.user || (l != nil) != c.linked || l != nil &&
-			*l != (Link{c.who.Issuer, HashOf(c.who.Subject)}) {
+			*l != (Linked{Issuer: c.who.Issuer, Subject: HashOf(c.who.Subject)}) {
 			t.Errorf("%s: %+v, %v, %v", name, u, l, err)
 		}
 	}
@@ -148,11 +148,16 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
+// linkTo is a link that an event makes to a subject of an issuer.
+func linkTo(issuer, subject string) Linked {
+	return Linked{Issuer: issuer, Subject: HashOf(subject)}
+}
+
 // Decision users.links, user add -idp-subject: who is linked by hand needs no e-mail in the ID token. A link
 // without an issuer becomes that of the first issuer whose token has the subject.
 func TestLinkedByHand(t *testing.T) {
 	a := accounts(t)
-	give := func(email string, link Link) error {
+	give := func(email string, link Linked) error {
 		t.Helper()
 		e, err := a.Add(ID{7}, Person{Email: email}, at("a", "ADMIN"), &link)
 		if err == nil {
@@ -181,24 +186,24 @@ func TestLinkedByHand(t *testing.T) {
 			Tokens:  tokens,
 		})
 	}
-	if err := give("anna@example.com", NewLink("i", "anna-1")); err != nil {
+	if err := give("anna@example.com", linkTo("i", "anna-1")); err != nil {
 		t.Fatal(err)
 	}
 	signsIn("i", "anna-1", ID{1})
 	signsIn("j", "anna-1", ID{})
-	if err := give("boris@example.com", NewLink("i", "anna-1")); !errors.Is(err, ErrLinked) {
+	if err := give("boris@example.com", linkTo("i", "anna-1")); !errors.Is(err, ErrLinked) {
 		t.Errorf("a subject that another user is linked to: %v", err)
 	}
-	if err := give("boris@example.com", NewLink("", "boris-1")); err != nil {
+	if err := give("boris@example.com", linkTo("", "boris-1")); err != nil {
 		t.Fatal(err)
 	}
-	if err := give("anna@example.com", NewLink("i", "boris-1")); !errors.Is(err, ErrLinked) {
+	if err := give("anna@example.com", linkTo("i", "boris-1")); !errors.Is(err, ErrLinked) {
 		t.Errorf("a subject that another user is linked to, of whatever issuer: %v", err)
 	}
 	signsIn("i", "boris-1", ID{2})
 	signsIn("i", "boris-1", ID{2})
 	signsIn("j", "boris-1", ID{}) // it is i's by now
-	if err := give("anna@example.com", NewLink("i", "anna-2")); err != nil {
+	if err := give("anna@example.com", linkTo("i", "anna-2")); err != nil {
 		t.Fatal(err)
 	}
 	signsIn("i", "anna-1", ID{})

@@ -31,7 +31,8 @@ type Report struct {
 	Created    time.Time `json:"created"`
 	Completed  time.Time `json:"completed,omitzero"` // zero: it is still queued
 	Downloaded time.Time `json:"downloaded,omitzero"`
-	SHA256     string    `json:"sha256,omitempty"` // of the file, in hex
+	SHA256     string    `json:"sha256,omitempty"` // of the file, in hex; "" once that was erased
+	Line       uint64    `json:"line,omitempty"`   // that says that it is completed
 }
 
 // Ordered says that a user asked for a report.
@@ -44,11 +45,21 @@ type Ordered struct {
 	End     time.Time `json:"endDate"`   // inclusive
 }
 
-// Completed says that a report's file is there, whole and durable.
+// Completed says that a report's file is there, whole and durable. The hash of the file is personal, as the
+// file has names.
 type Completed struct {
 	ID     ids.ID `json:"report"`
 	Rows   int    `json:"rows"`
-	SHA256 string `json:"sha256"`
+	Salt   ids.ID `json:"-"` // of the personal part
+	SHA256 string `json:"-"`
+}
+
+// PersonalPart is what the journal keeps apart, so that it can be erased.
+func (e *Completed) PersonalPart() any {
+	return &struct {
+		Salt   *ids.ID `json:"salt"`
+		SHA256 *string `json:"sha256"`
+	}{&e.Salt, &e.SHA256}
 }
 
 // Downloaded says that a report was fetched for the first time.
@@ -222,16 +233,30 @@ func (s Recorder) Requeue(ids []ids.ID) {
 	}
 }
 
+// Erase drops the hashes of files that erased lines have said.
+func (s Recorder) Erase(lines []uint64) {
+	erased := map[uint64]bool{}
+	for _, line := range lines {
+		erased[line] = true
+	}
+	for _, r := range s.list {
+		if erased[r.Line] {
+			s.change(r.ID, func(r *Report) { r.SHA256 = "" })
+		}
+	}
+}
+
 // ApplyOrdered queues a report.
 func (s Recorder) ApplyOrdered(now time.Time, e *Ordered) {
 	s.Restore(&Report{Ordered: *e, Created: now})
 }
 
-// ApplyCompleted remembers that a report's file is written.
-func (s Recorder) ApplyCompleted(now time.Time, e *Completed) {
+// ApplyCompleted remembers that a report's file is written, as a line says.
+func (s Recorder) ApplyCompleted(line uint64, now time.Time, e *Completed) {
 	s.change(e.ID, func(r *Report) {
 		r.Completed = now
 		r.SHA256 = e.SHA256
+		r.Line = line
 	})
 	company := s.list[s.byID[e.ID]].Company
 	s.done[company] = slices.Delete(s.done[company], 0, s.expired(s.done[company], now))

@@ -58,7 +58,7 @@ func TestAReportExpiresSevenDaysAfterItsCompletion(t *testing.T) {
 		t.Errorf("%+v", queued)
 	}
 	was := *queued
-	s.ApplyCompleted(day0.Add(time.Hour), &Completed{ID: id(1), Rows: 3})
+	s.ApplyCompleted(9, day0.Add(time.Hour), &Completed{ID: id(1), Rows: 3})
 	s.ApplyDownloaded(day0.Add(2*time.Hour), &Downloaded{id(1)})
 	if diff := cmp.Diff(was, *queued); diff != "" {
 		t.Errorf("a report that was given away has changed: %s", diff)
@@ -125,8 +125,8 @@ func TestTheQueueIsWhatIsNotCompleted(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 2, 3, 4, 5}, numbers(s.Queued())); diff != "" {
 		t.Error(diff)
 	}
-	s.ApplyCompleted(day0, &Completed{ID: id(3)})
-	s.ApplyCompleted(day0, &Completed{ID: id(1)})
+	s.ApplyCompleted(9, day0, &Completed{ID: id(3)})
+	s.ApplyCompleted(9, day0, &Completed{ID: id(1)})
 	restored := NewRecorder()
 	for _, r := range s.All() {
 		restored.Restore(r)
@@ -140,7 +140,7 @@ func TestTheQueueIsWhatIsNotCompleted(t *testing.T) {
 		}
 	}
 	for _, n := range []int{2, 4, 5} {
-		restored.ApplyCompleted(day0, &Completed{ID: id(n)})
+		restored.ApplyCompleted(9, day0, &Completed{ID: id(n)})
 	}
 	if restored.Queued() != nil || len(s.Queued()) != 3 {
 		t.Error("it is not empty, or that of another state is")
@@ -150,7 +150,7 @@ func TestTheQueueIsWhatIsNotCompleted(t *testing.T) {
 // Package store: a line that fits nothing is refused, by a panic; it must not change another report.
 func TestAnUnknownReportIsNotChanged(t *testing.T) {
 	for what, apply := range map[string]func(Recorder){
-		"completed":  func(s Recorder) { s.ApplyCompleted(day0, &Completed{ID: id(6)}) },
+		"completed":  func(s Recorder) { s.ApplyCompleted(9, day0, &Completed{ID: id(6)}) },
 		"downloaded": func(s Recorder) { s.ApplyDownloaded(day0, &Downloaded{id(6)}) },
 		"requeued":   func(s Recorder) { s.Requeue([]ids.ID{id(6)}) },
 	} {
@@ -185,7 +185,7 @@ func TestKeptReportsAreCounted(t *testing.T) {
 			case act < 5 || len(s.All()) == 0:
 				s.ApplyOrdered(now, &Ordered{ID: id(n + 1), Company: []string{"a", "b"}[random.IntN(2)]})
 			case act < 8 && len(queued) > 0:
-				s.ApplyCompleted(now, &Completed{ID: queued[random.IntN(len(queued))].ID})
+				s.ApplyCompleted(9, now, &Completed{ID: queued[random.IntN(len(queued))].ID})
 			case act == 8:
 				s.Requeue([]ids.ID{s.All()[random.IntN(len(s.All()))].ID})
 			default:

@@ -169,7 +169,7 @@ func TestTheKeyOfANameIsSaidOnce(t *testing.T) {
 	for what, first := range map[string][2]string{
 		"no key":            {`,"key":"` + said(all) + `"`, ""},
 		"the key of others": {said(all), said(other)},
-		"no opening":        {`"type":"opened"`, `"type":"add"`},
+		"no opening":        {`"type":"opened"`, `"type":"repaired"`},
 	} {
 		forged := maps.Clone(all)
 		forged[name] = rechained(all["FORMAT"], strings.Replace(all[name], first[0], first[1], 1))

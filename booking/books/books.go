@@ -20,8 +20,6 @@ type Books struct {
 
 	Canceled, Moved int // runs, by their carriers
 	Left            int // tickets that live on runs that are cancelled, until the next start
-	Answers         int // sales whose line has the hash of their answer
-	Remade          int // of these, answers that were made again
 }
 
 // New returns books of nothing.
@@ -57,10 +55,9 @@ func (b *Books) MarshalJSON() ([]byte, error) {
 		Left      int              `json:"left"`
 		Over      int              `json:"over"`
 		Shared    int              `json:"shared"`
-		Answers   int              `json:"answers"`
 	}{
 		b.Bookings, b.Tickets, b.Status, b.Runs, b.Seats, b.Sold, b.Held, b.Free, moved, b.Canceled, b.Moved,
-		b.Left, len(b.Surplus.Oversold), len(b.Surplus.Shared), b.Answers,
+		b.Left, len(b.Surplus.Oversold), len(b.Surplus.Shared),
 	})
 }
 
@@ -127,9 +124,6 @@ func (b *Books) String() string {
 	if b.Left > 0 {
 		s = fmt.Appendf(s, "; %s of cancelled runs still to be cancelled, which the next start does",
 			counted(b.Left, "ticket"))
-	}
-	if b.Answers > 0 {
-		s = fmt.Appendf(s, "; %s known by hash, %d made again", counted(b.Answers, "answer"), b.Remade)
 	}
 	return string(s)
 }

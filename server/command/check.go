@@ -27,6 +27,9 @@ func (c *call) ticketCheck() (int, error) {
 	if err := c.checkSources(); err != nil {
 		return exitUsage, err
 	}
+	if err := c.otherFormat(); err != nil && c.dir != "" {
+		return exitConfig, err
+	}
 	inspector, code, err := c.newInspector()
 	if err != nil {
 		return code, err

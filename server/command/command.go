@@ -200,7 +200,7 @@ func (p *Process) run(v *verb, args []string) int {
 		return p.misread(v, err)
 	}
 	c.fsys = terminal.Stoppable(readonly.Dir(c.dir), c.Stop)
-	if err := c.otherFormat(); err != nil {
+	if err := c.otherFormat(); err != nil && !v.is(noData) && v.name != "verify" { // of which it is a verdict
 		p.complain("%v", err)
 		return exitConfig
 	}
@@ -232,11 +232,8 @@ func (p *Process) run(v *verb, args []string) int {
 	return exitDone
 }
 
-// otherFormat refuses a directory whose FORMAT is of another version. Of verify that is a verdict.
+// otherFormat refuses a directory whose FORMAT is of another version.
 func (c *call) otherFormat() error {
-	if c.verb.is(noData) || c.verb.name == "verify" {
-		return nil
-	}
 	_, _, err := journal.ReadOrigin(readonly.Dir(c.dir))
 	if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrOlder) {
 		return err

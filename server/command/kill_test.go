@@ -211,7 +211,7 @@ func TestKilledServersLoseNoReport(t *testing.T) {
 	})
 	for _, id := range ordered {
 		lines := regexp.MustCompile(`"report.completed","data":{"report":"`+id+
-			`","rows":\d+,"sha256":"(\w+)"}`).FindAllSubmatch(journal, -1)
+			`","rows":\d+,"personal":"\w+"},"personal":{"salt":"[^"]+","sha256":"(\w+)"}`).FindAllSubmatch(journal, -1)
 		file, err := os.ReadFile(filepath.Join(dir, "reports", id+".csv"))
 		if err != nil || len(lines) != 1 || fmt.Sprintf("%x", sha256.Sum256(file)) != string(lines[0][1]) {
 			t.Errorf("report %s: completed %d times, %v", id, len(lines), err)

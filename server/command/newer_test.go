@@ -85,7 +85,9 @@ func TestADirectoryOfAnotherFormat(t *testing.T) {
 			args := strings.Fields(strings.Replace(verb, "@", "-data "+dir, 1))
 			want(t, 78, "^waybill: "+said[0]+"\n$", args...)
 		}
+		want(t, 78, "^waybill: "+said[0]+"\n$", "receive", dir)
 		want(t, 78, "^waybill: "+said[0]+"\n$", "receive", "-next", dir)
+		want(t, 78, "^waybill: "+said[0]+"\n$", "ticket", "check", "-data", dir, "WB1.x")
 		want(t, 1, `(?s)"verdict": "`+said[1]+`".*`+said[0], "verify", "-data", dir, "-json")
 		if after := files(t, dir); before != after {
 			t.Errorf("%s: the directory has changed", version)

@@ -53,6 +53,10 @@ func (c *call) receive() (int, error) {
 		}
 		return exitCode(err), err
 	}
+	c.dir = c.Arg(0)
+	if err := c.otherFormat(); err != nil { // before the advice to make a standby of it
+		return exitConfig, err
+	}
 	if err := dir.CheckOwner("journal", os.Geteuid()); err != nil {
 		return exitFailed, err
 	}

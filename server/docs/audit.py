@@ -17,10 +17,10 @@ What is checked, in this order:
      refunds, runs, with the timetables; then the figures of the books, and their sums.
 Of an audit pack: its two notes, their signatures, and consistency.txt (RFC 6962) between them.
 
-What is NOT checked: the hashes "answer" of "retry", which only "waybill verify" can make again (they are
-counted); snapshots, but that a whole one shows that its line was on the disk; what personal parts say; that
-values are of their kind, where no rule needs it; files of reports, keys/ and outbox/; and what rules.md lists
-under "What is not decided again". Where service days start is checked only with zoneinfo (Python 3.9).
+What is NOT checked: snapshots, but that a whole one shows that its line was on the disk; what personal parts
+say; that values are of their kind, where no rule needs it; files of reports, keys/ and outbox/; and what
+rules.md lists under "What is not decided again". Where service days start is checked only with zoneinfo
+(Python 3.9).
 
 Exit code: 0 sound, 1 not, 3 only an end that was never on the disk, 2 the command line is wrong.
 """
@@ -147,11 +147,11 @@ def pem_key(data, file):
 
 SHORT = {
     "end": "$retry before? $by personal?",
-    "retry": "retry?{key hash status? answer?}",
+    "retry": "retry?{key hash? status?}",
     "by": "by?{uid user? login?}",
     "run": "run{trip date}",
     "who": "{partner booking ticket}",
-    "access": "access{company{id name slug tier} role} link?{issuer subject}",
+    "access": "access{company{id name slug tier} role} link?{issuer}",
     "form": "{trip name? phones? company{id name slug ceo? partnerCompany? logoUrl? email? website? rules? "
             "socials? tier? source registration? address? vat? insurer? policy? zone} "
             "route{id company name? slug description? services?{id name}} "
@@ -167,7 +167,7 @@ forked: origin key parent{origin seq hash}
 repaired: reason forced? erased? missing?
 booking.created: booking partner request currency forms?$form runs?{form date start offsets} \
 legs{run from to amount discount} tickets{id seats}
-ticket.asked: booking ticket seats? request reason? $retry action key
+ticket.asked: booking ticket seats? request $retry action key
 ticket.refused: booking ticket action request reason? $retry unknown?
 ticket.paid: ticket booking seats? request reason? $retry sends?
 ticket.booked: ticket booking seats? request reason? $retry sends?
@@ -187,11 +187,11 @@ partner.legacy_used: partner
 user.added: user $access
 user.access_given: user $access
 user.removed: user
-session.started: session user company link?{issuer subject} access accessUntil refresh until
+session.started: session user company link?{issuer} access accessUntil refresh until
 session.refreshed: session access accessUntil refresh until
 session.ended: session reason
 report.ordered: report company user orderBy startDate endDate
-report.completed: report rows sha256
+report.completed: report rows
 report.downloaded: report
 geolocation.set: fmsObject isGeolocation user
 timetable.imported: sha256 feed cities routes trips skipped
@@ -724,7 +724,7 @@ class Books:
         # By the name of a run: all its tickets; the run that came last; how many tickets were cancelled with
         # it; its shift in seconds.
         self.on, self.latest, self.cancelled, self.shift = {}, {}, {}, {}
-        self.made, self.answers, self.all_applied = 0, 0, True
+        self.made, self.all_applied = 0, True
         self.problems, self.faults, self.now = [], [], 0
 
     def read(self, line):
@@ -822,7 +822,6 @@ class Books:
             booking.tickets.append(ticket)
             for name in {leg.run.name for leg in own}:
                 self.on.setdefault(name, []).append(ticket)
-        self.answers += "answer" in data.get("retry", {})
 
     def holder(self, leg, seat):
         """Why a seat of a leg's run is not free, in words."""
@@ -1185,7 +1184,7 @@ class Books:
         now, status, money, left = self.now, {}, {}, set()
         books = dict(NO_BOOKS, bookings=len(self.bookings), tickets=len(self.tickets), runs=len(self.on),
                 status=status,
-                     money=money, cancelled=len(self.cancelled), answers=self.answers)
+                     money=money, cancelled=len(self.cancelled))
         books["moved"] = sum(1 for name, shift in self.shift.items() if shift and name not in self.cancelled)
         shown = {"Unpaid": "Processing", "Booked": "Confirmed", "Paid": "Confirmed", "Refunded": "Refund"}
         for ticket in self.tickets.values():
@@ -1234,7 +1233,7 @@ CHANGES_BOOKINGS = set(
     "booking.created tickets.canceled tickets.uncompleted ticket.asked ticket.refused ticket.paid "
     "ticket.booked ticket.carrier ticket.moved run.cancelled run.moved".split())
 NO_BOOKS = {"bookings": 0, "tickets": 0, "status": {}, "runs": 0, "seats": 0, "sold": 0, "held": 0, "free": 0,
-            "money": {}, "cancelled": 0, "moved": 0, "left": 0, "over": 0, "shared": 0, "answers": 0}
+            "money": {}, "cancelled": 0, "moved": 0, "left": 0, "over": 0, "shared": 0}
 
 # ==== A directory: journal.md, Files; rules.md, The verdict; Remarks ================================
 
@@ -1275,7 +1274,7 @@ class Audit:
             if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name) or self.file("journal", name) is None:
                 self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
         text = self.file("FORMAT")
-        form = re.fullmatch(rb"waybill-journal v([1-9]\d*) ([A-Za-z0-9]+)\n", text or b"")
+        form = re.fullmatch(rb"waybill-journal v([1-9][0-9]{0,17}) ([A-Za-z0-9]+)\n", text or b"")
         version = int(form.group(1)) if form else 0
         if not form:
             self.damaged("FORMAT is missing, or is not in its form", "FORMAT")
@@ -1315,12 +1314,17 @@ class Audit:
                     raise Broken("it is of the type %s, and line 1 is of the type opened" % line.type)
                 if line.type == "opened" and ("key" in line.data) != (line.seq == 1):
                     raise Broken("of the lines of its type, line 1 has a key, and no other")
-                if line.type == "forked" and not line.lacks:
-                    if line.data["origin"] in self.names:
-                        raise Broken("the directory had the name %s before" % line.data["origin"])
-                    self.ended[name], name = line, line.data["origin"]
+                if line.type == "forked":
+                    origin = line.data.get("origin")
+                    if not re.fullmatch("waybill/[A-Za-z0-9]+", str(origin)):
+                        raise Broken("it gives the directory no name")
+                    if origin in self.names:
+                        raise Broken("the directory had the name %s before" % origin)
+                    self.ended[name], name = line, origin
                     self.names[name] = None
-                if line.type in ("opened", "forked") and "key" in line.data:
+                if line.type == "forked" or line.seq == 1:
+                    if not isinstance(line.data.get("key"), str):
+                        raise Broken("it has no key")
                     signer, key = verifier_key(line.data["key"], DIRECTORY)
                     if signer != name:
                         raise Broken("it names another key for %s" % name)
@@ -1598,7 +1602,7 @@ def tell(folder, result):
     for name, figure in result.get("books", {}).items():
         print("  %-10s %s" % (name, json.dumps(figure, ensure_ascii=False, sort_keys=True)))
     if "books" in result:
-        print("  not checked: %d snapshots, %d answers" % (result["snapshots"], result["books"]["answers"]))
+        print("  not checked: %d snapshots" % result["snapshots"])
 
 def main(words):
     given, codes = command_line(words), []

@@ -176,11 +176,23 @@ func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 		codeSeats(c, &t.Seats)
 		c.Close()
 	})
-	l.entry.Idempotency = l.entry.Idempotency.summed()
+	hash := ""
+	if x := l.entry.Idempotency; x != nil {
+		hash = x.Hash
+		l.entry.Idempotency = x.withoutHash()
+	}
 	l.codeIdempotency()
 	l.personal.Open("")
-	codePassengers(l, e)
+	codePassengers(l, e, &hash)
 	l.personal.Close()
+	switch x := l.entry.Idempotency; {
+	case x == nil && hash != "":
+		l.personal.R.Reject("has the hash of a request without a key")
+	case x != nil && x.Hash != "":
+		l.data.R.Reject("has the hash of a request with names")
+	case x != nil:
+		x.Hash = hash
+	}
 }
 
 // codeSoldLeg codes a leg that all tickets share.
@@ -194,8 +206,9 @@ func codeSoldLeg(c *wire.Coder, l *booking.SoldLeg) {
 	c.Close()
 }
 
-// codePassengers codes the personal part of a booking: its passengers.
-func codePassengers(l *lineCoder, e *booking.Created) {
+// codePassengers codes the personal part of a booking: its passengers, and the hash of its request where that
+// had an Idempotency-Key.
+func codePassengers(l *lineCoder, e *booking.Created, hash *string) {
 	c := &l.personal
 	if c.Optional("erased", false) {
 		var when string
@@ -209,6 +222,9 @@ func codePassengers(l *lineCoder, e *booking.Created) {
 	wire.List(c, "passengers", &e.Passengers, func(p *booking.Passenger) {
 		codePassenger(c, "", p)
 	})
+	if c.Optional("hash", *hash != "") {
+		c.String("hash", hash)
+	}
 }
 
 // codePassenger codes a passenger. When reading it copies nothing twice, as there are millions.
@@ -323,7 +339,6 @@ func codeAsked(_ *Codec, l *lineCoder, e *booking.TicketAsked) {
 	wire.ID(c, "ticket", &e.Ticket)
 	codeSeats(c, &e.Seats)
 	c.String("request", &e.Request)
-	codeReason(c, &e.Reason)
 	l.codeIdempotency()
 	wire.Text(c, "action", &e.Action, booking.Action.String, parseAction)
 	wire.ID(c, "key", &e.Key)

@@ -58,7 +58,7 @@ func LoadTimetable(fsys readonly.FS, hash string) (*schedule.Timetable, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &journal.Damage{
 			Place:  journal.Place{File: name},
-			Reason: "is missing, but is the timetable in force",
+			Reason: "is missing, but a line names it",
 		}
 	} else if err != nil {
 		return nil, err

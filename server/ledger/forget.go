@@ -51,7 +51,8 @@ func ticketsOf(list []ErasedPassenger) []ids.ID {
 	return ids
 }
 
-// applyPersonalErased forgets passengers, and queues the reports that named them.
+// applyPersonalErased forgets passengers, and what was made of their names, and queues the reports that named
+// them.
 func applyPersonalErased(s *Keeper, now time.Time, e *PersonalErased) error {
 	if err := s.areThere(e.Passengers); err != nil {
 		return err
@@ -59,6 +60,8 @@ func applyPersonalErased(s *Keeper, now time.Time, e *PersonalErased) error {
 	if err := s.forget(now, e.AllTickets()); err != nil {
 		return err
 	}
+	s.KeyedRequests.erase(e.Lines)
+	s.reports.Erase(e.Lines)
 	s.reports.Requeue(e.Reports)
 	return nil
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -53,6 +54,8 @@ type kind[T any] struct {
 type anyKind struct {
 	name  string
 	event reflect.Type // *T
+	// must has the members that each line has, where encoding/json reads them: it does not miss one.
+	must func() map[string]json.RawMessage
 
 	apply     func(*Keeper, journal.Stamp, Event) error
 	code      func(*Codec, *lineCoder, Event)
@@ -86,7 +89,9 @@ func (k kind[T]) any() anyKind {
 		feedCount: func(Event) int { return 0 },
 		after:     func(*Keeper, journal.Stamp, Event) {},
 	}
+	x.must = sync.OnceValue(x.required)
 	if k.code != nil {
+		x.must = nil
 		x.code = func(c *Codec, l *lineCoder, e Event) {
 			l.data.Open("")
 			k.code(c, l, e.(*T))
@@ -274,7 +279,9 @@ type lineCoder struct {
 	// Of what is read:
 	readers [2]wire.Reader // of the data and the personal part
 	erased  bool           // its personal part was erased
-	missing bool           // it names a form that no line before it has
+	must    map[string]json.RawMessage
+	found   int  // of these members
+	missing bool // it names a form that no line before it has
 }
 
 // Encode appends an entry's data and personal part.
@@ -309,11 +316,18 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	l.data.R.Reset(data)
 	l.personal.R = &l.readers[1]
 	l.personal.R.Reset(personal)
+	if k.must != nil {
+		l.must = k.must()
+	}
 	k.code(c, l, l.entry.Event)
 	l.data.R.End()
 	l.personal.R.End()
-	if err := cmp.Or(l.data.R.Err(), l.personal.R.Err()); err != nil {
-		if member := c.lacks(k, data); member != "" {
+	err := cmp.Or(l.data.R.Err(), l.personal.R.Err())
+	if err == nil && l.found < len(l.must) {
+		err = errMembers
+	}
+	if err != nil {
+		if member := k.lacks(data); member != "" {
 			return l.entry, fmt.Errorf("%s: it has no member %q", name, member)
 		}
 		return l.entry, fmt.Errorf("%w: %s: %v", journal.ErrNewer, name, err)
@@ -324,13 +338,20 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	return l.entry, nil
 }
 
+// errMembers is the error of a line that has other members than its kind.
+var errMembers = errors.New("its members are not those of its type")
+
 // errNoForm is the error of a line whose run has a form that no line before it has.
 var errNoForm = errors.New("a run names a form that is not known")
+
+// Personal is an event with a personal part of its own. PersonalPart returns a pointer to that, or nil where
+// the event has none.
+type Personal interface{ PersonalPart() any }
 
 // codePlain codes an event that is rare enough for encoding/json. One with a personal part of its own returns
 // a pointer to that; the personal part of the others is the answer, where the line has one.
 func codePlain(_ *Codec, l *lineCoder, e Event) {
-	own, hasOwn := e.(interface{ PersonalPart() any })
+	own, hasOwn := e.(Personal)
 	if l.data.Writing() {
 		l.data.JSON("", e)
 		if l.entry.Idempotency != nil {
@@ -360,6 +381,9 @@ func (l *lineCoder) readPlain(e Event) {
 	var own wire.Writer // the event's members
 	own.Object("")
 	r.Object(func(name []byte) {
+		if l.must[string(name)] != nil {
+			l.found++
+		}
 		switch value := r.Raw(); string(name) {
 		case "by":
 			r.Unmarshal(value, new(By))

@@ -15,8 +15,11 @@ var operatingKinds = []anyKind{
 		apply: on(reports, report.Recorder.ApplyOrdered),
 	}.any(),
 	kind[report.Completed]{
-		name:  "report.completed",
-		apply: on(reports, report.Recorder.ApplyCompleted),
+		name: "report.completed",
+		apply: func(s *Keeper, at journal.Stamp, e *report.Completed) error {
+			s.reports.ApplyCompleted(at.Seq, at.Time, e)
+			return nil
+		},
 	}.any(),
 	kind[report.Downloaded]{
 		name:  "report.downloaded",

@@ -51,10 +51,3 @@ func ThisProgram() *Program {
 	}
 	return p
 }
-
-// SameAs reports whether two programs are known to be of the same source.
-func (p *Program) SameAs(other *Program) bool {
-	return other != nil && !p.Modified && !other.Modified &&
-		p.Version != "" && p.Version == other.Version &&
-		p.Revision != "" && p.Revision == other.Revision
-}

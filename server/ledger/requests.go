@@ -43,7 +43,7 @@ type RequestKey struct {
 // KeyedRequest is a request with a key, as its lines record it. It is immutable.
 type KeyedRequest struct {
 	RequestKey
-	Hash   string   `json:"hash"`   // as in [Idempotency]
+	Hash   string   `json:"hash"`   // as in [Idempotency]; "" once the answer was erased
 	Status int      `json:"status"` // 0: it was cut short
 	Seq    uint64   `json:"seq"`    // of the last line of the request
 	At     int64    `json:"at"`     // Unix milliseconds of that line
@@ -131,6 +131,26 @@ func (x *KeyedRequests) put(r *KeyedRequest) {
 		x.openByAge = append(x.openByAge, r)
 	} else {
 		x.answeredByAge = append(x.answeredByAge, r)
+	}
+}
+
+// erase drops the hashes of the requests whose answers stand in erased lines: a hash of a body is that of the
+// names in it.
+func (x *KeyedRequests) erase(lines []uint64) {
+	for _, seq := range lines {
+		i, found := slices.BinarySearchFunc(x.answeredByAge, seq, func(r *KeyedRequest, seq uint64) int {
+			return cmp.Compare(r.Seq, seq)
+		})
+		if !found {
+			continue
+		}
+		was := x.answeredByAge[i]
+		r := *was
+		r.Hash = ""
+		x.answeredByAge[i] = &r
+		if x.known[r.RequestKey] == was {
+			x.known[r.RequestKey] = &r
+		}
 	}
 }
 

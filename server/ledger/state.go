@@ -19,8 +19,6 @@
 package ledger
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"time"
 
@@ -159,12 +157,13 @@ func Entries[E any](events ...E) []Entry {
 
 // Idempotency is the part of a line that names its request, where the partner sent an Idempotency-Key
 // (decision idempotency.key). Each line of the request names the key; the last has the status, and the
-// answer in its personal part.
+// answer in its personal part, but for a sale, whose answer is made again from the line.
 type Idempotency struct {
-	Key    string `json:"key"`
-	Hash   string `json:"hash"`             // hex SHA-256 of method, path and body
+	Key string `json:"key"`
+	// Hash is the hex SHA-256 of method, path and body. That of a sale, whose body has names, is personal;
+	// "" where it was erased.
+	Hash   string `json:"hash,omitempty"`
 	Status int    `json:"status,omitempty"` // of the answer; 0 while it is not known
-	Answer string `json:"answer,omitempty"` // hex SHA-256 of an answer that is made again from the line
 
 	// Reply writes the answer's body, after the event was applied and without the lock. It is nil in a line
 	// that was read.
@@ -187,17 +186,14 @@ func (x *Idempotency) reply() string {
 	return string(w.B)
 }
 
-// summed returns the same with the SHA-256 of an answer that is made again from the line (decision
-// idempotency.key). Kept, the answer to a sale would be six times as long as all else that the line says, and
-// say nothing more.
-func (x *Idempotency) summed() *Idempotency {
-	if x == nil || x.Reply == nil {
-		return x
+// withoutHash returns the same without the hash of the request.
+func (x *Idempotency) withoutHash() *Idempotency {
+	if x == nil {
+		return nil
 	}
-	sum := sha256.Sum256([]byte(x.reply()))
-	with := *x
-	with.Answer = hex.EncodeToString(sum[:])
-	return &with
+	without := *x
+	without.Hash = ""
+	return &without
 }
 
 // personalPart returns the personal part of a line with an answer.
@@ -249,6 +245,6 @@ type (
 	// Answered records the answer to a keyed request that has no other line for it.
 	Answered struct {
 		Partner ids.ID `json:"partner"`
-		Booking string `json:"booking"` // the id in the request's path, or ""
+		Booking ids.ID `json:"booking"` // the id in the request's path
 	}
 )

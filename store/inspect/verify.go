@@ -76,7 +76,6 @@ type Expected struct {
 
 // Rules look at what the events of a journal mean. Each may be nil.
 type Rules[S, E any] struct {
-	Own   func(*journal.Line)          // sees the lines that are the store's own, in their turn
 	Check replay.Check[S, E]           // sees the state before each event
 	End   func(S, journal.Stamp) error // sees the state after the last line
 }
@@ -108,9 +107,6 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 		r.Misfits = &misfits
 	}
 	r.Visits.Visit = func(v *chain.Visited) error {
-		if rules.Own != nil && journal.Own(v.Line.Type) {
-			rules.Own(&v.Line)
-		}
 		if err := r.Apply(v); err != nil || misfits.Unapplied || !slices.Contains(seqs, v.Line.Seq) {
 			return err
 		}

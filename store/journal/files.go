@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"regexp"
+	"strconv"
 
 	"waybill/store/durable/readonly"
 )
@@ -81,7 +83,7 @@ const FormatVersion = 3
 
 const (
 	formatLine   = "waybill-journal v%d %s\n"
-	otherVersion = "%w: FORMAT says version %d, and this program reads version %d"
+	otherVersion = "%w: FORMAT says version %s, and this program reads version %d"
 	// OriginStart is the start of a directory's name; its id follows.
 	OriginStart = "waybill/"
 )
@@ -116,18 +118,22 @@ func CheckFormat(text []byte) error {
 
 // parseFormat reads the id in the text of FORMAT.
 func parseFormat(text []byte) (id string, err error) {
-	var version int
-	fmt.Sscanf(string(text), formatLine, &version, &id)
-	switch {
-	case version < 1 || string(text) != fmt.Sprintf(formatLine, version, id):
+	parts := formatText.FindSubmatch(text)
+	if parts == nil {
 		return "", InFile("FORMAT", "does not name a journal's format")
-	case version > FormatVersion:
-		return "", fmt.Errorf(otherVersion, ErrNewer, version, FormatVersion)
-	case version < FormatVersion:
-		return "", fmt.Errorf(otherVersion, ErrOlder, version, FormatVersion)
 	}
-	return id, nil
+	version, tooLarge := strconv.Atoi(string(parts[1]))
+	switch {
+	case tooLarge != nil, version > FormatVersion:
+		return "", fmt.Errorf(otherVersion, ErrNewer, parts[1], FormatVersion)
+	case version < FormatVersion:
+		return "", fmt.Errorf(otherVersion, ErrOlder, parts[1], FormatVersion)
+	}
+	return string(parts[2]), nil
 }
+
+// formatText matches the text of FORMAT of any version.
+var formatText = regexp.MustCompile(`^waybill-journal v([1-9][0-9]{0,17}) ([A-Za-z0-9]+)\n$`)
 
 // Newline ends each line.
 var Newline = []byte{'\n'}

@@ -322,7 +322,7 @@ func (s *Portal) writeReport(x *report.Report) error {
 	}
 	sum := sha256.New()
 	out := &roomWriter{room: room}
-	done := &report.Completed{ID: x.ID}
+	done := &report.Completed{ID: x.ID, Salt: s.NewID()}
 	partner := func(id ids.ID) string { return names[id] }
 	write := func(to io.Writer) (err error) {
 		out.to = io.MultiWriter(to, sum)

@@ -180,6 +180,7 @@ func (s *Portal) PostLogin(w http.ResponseWriter, r *http.Request) error {
 	// Keys may have to be fetched for this, so not under the lock.
 	who, wrong := s.identity.Verify(r.Context(), idToken, now)
 	session := auth.ID(s.NewID())
+	salt := auth.ID(s.NewID())
 	err = s.signIn(w, r, func(st ledger.State, at time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
 		if wrong != nil {
 			return nil, wrong
@@ -188,6 +189,9 @@ func (s *Portal) PostLogin(w http.ResponseWriter, r *http.Request) error {
 		user, link, err := st.Accounts.Identify(who)
 		if err != nil {
 			return nil, err
+		}
+		if link != nil {
+			link.Salt = salt
 		}
 		// Without a company named, the first by name.
 		list := s.Accesses(user)

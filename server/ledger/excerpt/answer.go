@@ -6,20 +6,17 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
-	"waybill/server/ledger"
 	"waybill/store/journal"
 )
 
 // Answer is what a line says of the answer to a keyed request (decision idempotency.key). Of most requests
-// the answer stands in the personal part of the line. That of a sale is made again from the line, which has
-// the answer's SHA-256.
+// the answer stands in the personal part of the line. That of a sale is made again from the line.
 type Answer struct {
 	Text string // the body; "" where it is to be made again, or was erased
 	// Sold is the sale that the body is to be made from; nil where there is none, or its passengers were
 	// erased.
-	Sold   *booking.Created
-	At     time.Time // of the sale
-	SHA256 string    // hex, of the body that is to be made
+	Sold *booking.Created
+	At   time.Time // of the sale
 }
 
 // ReadAnswer reads the record of an answer from a line.
@@ -43,13 +40,11 @@ func ReadAnswer(l *journal.Line) (a Answer, err error) {
 		Currency         string
 		Legs             []booking.SoldLeg
 		Tickets          []booking.NewTicket
-		Retry            ledger.Idempotency
 	}
 	if err := json.Unmarshal(l.Data, &data); err != nil {
 		return a, err
 	}
 	a.At = l.Time
-	a.SHA256 = data.Retry.Answer
 	a.Sold = &booking.Created{
 		ID:       data.Booking,
 		Partner:  data.Partner,

@@ -44,15 +44,14 @@ func weighEvent(s ledger.State, e ledger.Event, x *ledger.Idempotency) int64 {
 	case *booking.TicketsCanceled:
 		return written(e) + weighAnswer(s, e.Booking, x)
 	case *ledger.Answered:
-		id, _ := ids.Parse(e.Booking)
-		return written(e) + weighAnswer(s, id, x)
+		return written(e) + weighAnswer(s, e.Booking, x)
 	case *booking.RunCanceled:
 		return written(e) + perID*int64(len(e.Tickets))
 	case *booking.RunMoved:
 		return written(e) + perID*int64(len(s.Bookings.BookingsOf(e.Run)))
 	case *ledger.PersonalErased:
 		return weighErased(e)
-	case interface{ PersonalPart() any }:
+	case ledger.Personal:
 		return written(e) + written(e.PersonalPart())
 	}
 	return written(e)

@@ -96,7 +96,7 @@ func TestTailForADatabaseTellsWhatIsImplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := auth.ID{1}
-	link := auth.NewLink("", "subject")
+	link := auth.Linked{Subject: auth.HashOf("subject")}
 	done := ids.ID{9}
 	record := func(events ...ledger.Event) {
 		t.Helper()

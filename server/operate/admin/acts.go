@@ -226,12 +226,15 @@ func (s *Executor) AddUser(p auth.Person, password, slug string, role auth.Role)
 // addUser gives a person an access, and an account where there is none for the e-mail. made reports whether
 // there was none.
 func (s *Executor) addUser(by ledger.By, p auth.Person, password, slug string, role auth.Role,
-	link *auth.Link) (made bool, err error) {
+	link *auth.Linked) (made bool, err error) {
 	of, err := s.CompanyBySlug(slug)
 	if err != nil {
 		return false, err
 	}
 	p.Salt = auth.ID(s.NewID())
+	if link != nil {
+		link.Salt = p.Salt
+	}
 	if password != "" {
 		p.Password = secret.NewPassword(s.Config.Random, password) // not under the lock: it takes long
 	}
@@ -265,10 +268,9 @@ func (s *Executor) adminUserAdd(a *Act) (string, error) {
 		FirstName: form.Get("first-name"),
 		LastName:  form.Get("last-name"),
 	}
-	var link *auth.Link
+	var link *auth.Linked
 	if subject := form.Get("idp-subject"); subject != "" {
-		l := auth.NewLink(s.issuerOf(form), subject)
-		link = &l
+		link = &auth.Linked{Issuer: s.issuerOf(form), Subject: auth.HashOf(subject)}
 	}
 	made, err := s.addUser(a.By, p, form.Get("password"), form.Get("company"), role, link)
 	said := fmt.Sprintf("%s is %s of %s", p.Email, role, form.Get("company"))

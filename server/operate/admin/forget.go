@@ -14,6 +14,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/report"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/store/durable/pace"
@@ -42,9 +43,12 @@ type erasure struct {
 	begun  uint64          // the first line that this forget wrote; 0 before
 	last   journal.Stamp   // and the last
 
-	lines []uint64          // found since the last line was written
-	named []journal.Erasure // by the lines that this forget wrote
-	done  struct{ tickets, reports int }
+	lines []uint64         // found since the last line was written
+	users map[auth.ID]bool // who are gone and had the address
+	// completions has, by report, the lines that have the hash of its file.
+	completions map[ids.ID][]uint64
+	named       []journal.Erasure // by the lines that this forget wrote
+	done        struct{ tickets, reports int }
 }
 
 // adminForget erases what the directory knows of the passengers of a booking, or of the bearer of an e-mail
@@ -60,6 +64,9 @@ func (s *Executor) adminForget(a *Act) (string, error) {
 		sought: map[ids.ID]bool{},
 		code:   ledger.NewCodec(),
 		pace:   s.Store.Pace(),
+		users:  map[auth.ID]bool{},
+
+		completions: map[ids.ID][]uint64{},
 	}
 	if err := x.seek(); err != nil {
 		return "", err
@@ -179,7 +186,8 @@ func (x *erasure) look() error {
 }
 
 // line looks at a line of the journal. Its personal part goes if it holds one of the passengers: as booked,
-// or in an answer that was kept to be given again, where each is shown with the id "<ticket>.passenger".
+// or in an answer that was kept to be given again, where each is shown with the id "<ticket>.passenger". That
+// of a report's hash may go too; name knows the files.
 func (x *erasure) line(l *journal.Line) error {
 	// Once it has named something, what it has yet to name is not to wait: a backup may be made meanwhile.
 	if x.begun == 0 {
@@ -194,11 +202,21 @@ func (x *erasure) line(l *journal.Line) error {
 	}
 	// A booking is known by its tickets, a user by the address, an answer by the passengers that it shows.
 	found := false
+	erased := journal.Erased(l.Personal)
 	switch e := entry.Event.(type) {
 	case *booking.Created:
-		found = x.created(e, l.Seq) && len(e.Passengers) > 0
+		found = x.created(e, l.Seq) && !erased
 	case *auth.UserAdded:
 		found = x.email != "" && auth.FoldEmail(e.Person.Email) == x.email && x.userIsGone(e.User)
+		x.users[e.User] = found
+	case *auth.AccessGiven:
+		found = x.users[e.User] && !erased
+	case *auth.SessionStarted:
+		found = x.users[e.User] && !erased
+	case *report.Completed:
+		if !erased {
+			x.completions[e.ID] = append(x.completions[e.ID], l.Seq)
+		}
 	default:
 		found = x.shows(l.Personal)
 	}
@@ -260,7 +278,7 @@ func (x *erasure) name() (wrote bool, err error) {
 	s := x.s
 	s.Reporting.Lock()
 	defer s.Reporting.Unlock()
-	reports, err := s.reportsOf(x.sought)
+	reports, files, err := s.reportsOf(x.sought)
 	if err != nil {
 		return false, err
 	}
@@ -286,14 +304,19 @@ func (x *erasure) name() (wrote bool, err error) {
 		x.done.tickets += len(e.Passengers)
 		todo = todo[manyForgotten:]
 	}
-	e := &ledger.PersonalErased{Lines: x.lines, Reason: reason}
+	// What a file was told of the person, as its hash does: also where the file is gone, which may have been
+	// of anybody.
+	hashes := x.hashesOf(reports, files)
+	e := &ledger.PersonalErased{Reason: reason}
 	var at journal.Stamp
 	at.Seq, err = s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		at.Time = now
 		e.Passengers = st.ToForget(todo)
 		e.Reports = nil
-		if len(e.Passengers) > 0 || x.done.tickets > 0 { // else the reports tell of them no more
+		e.Lines = x.lines
+		if len(e.Passengers)+len(x.lines)+x.done.tickets > 0 { // else the reports tell of them no more
 			e.Reports = reports
+			e.Lines = slices.Concat(x.lines, hashes)
 		}
 		if len(e.Lines) == 0 && len(e.Passengers) == 0 {
 			return nil, nil
@@ -310,7 +333,7 @@ func (x *erasure) name() (wrote bool, err error) {
 	if x.begun == 0 {
 		x.begun = at.Seq
 	}
-	for _, seq := range x.lines {
+	for _, seq := range e.Lines {
 		x.named = append(x.named, journal.Erasure{
 			Seq: seq,
 			At:  at.Time,
@@ -322,8 +345,22 @@ func (x *erasure) name() (wrote bool, err error) {
 	return true, nil
 }
 
-// reportsOf finds the reports whose files have one of the tickets.
-func (s *Executor) reportsOf(tickets map[ids.ID]bool) (list []ids.ID, err error) {
+// hashesOf takes out of completions the lines that have the hash of a file which told of the person, or which
+// is gone.
+func (x *erasure) hashesOf(reports []ids.ID, files map[ids.ID]bool) (lines []uint64) {
+	for id, seqs := range x.completions {
+		if !files[id] || slices.Contains(reports, id) {
+			lines = append(lines, seqs...)
+			delete(x.completions, id)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// reportsOf finds the reports whose files have one of the tickets, and all reports that have files.
+func (s *Executor) reportsOf(tickets map[ids.ID]bool) (list []ids.ID, files map[ids.ID]bool, err error) {
+	files = map[ids.ID]bool{}
 	names, err := s.Config.FS.List(ledger.ReportDir)
 	for _, name := range names {
 		base, whole := strings.CutSuffix(name, ledger.ReportSuffix)
@@ -331,12 +368,13 @@ func (s *Executor) reportsOf(tickets map[ids.ID]bool) (list []ids.ID, err error)
 		if !whole || !ok || err != nil {
 			continue
 		}
+		files[id] = true
 		var told bool
 		if told, err = s.inReport(name, tickets); told {
 			list = append(list, id)
 		}
 	}
-	return list, err
+	return list, files, err
 }
 
 // inReport reports whether a report's file has one of the tickets.

@@ -123,16 +123,11 @@ func (t teller) partner(id ids.ID) string {
 }
 
 // linked says whom a user is linked to by an event; "" where by none.
-func linked(l *auth.Link) string {
+func linked(l *auth.Linked) string {
 	if l == nil {
 		return ""
 	}
-	issuer := cmp.Or(l.Issuer, "the first issuer that shows it")
-	return fmt.Sprintf(
-		"; linked to the subject with the hash %s of %s",
-		l.Subject,
-		issuer,
-	)
+	return "; linked to a subject of " + cmp.Or(l.Issuer, "the first issuer that shows it")
 }
 
 // Plain returns the data of a line without JSON's punctuation, and without who wrote it: for lines that are

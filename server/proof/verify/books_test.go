@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
@@ -300,9 +301,11 @@ func changeRun(t *testing.T, s *server.Server, how, trip string, more ...string)
 // Package store: a line of a report that was not ordered is damage, for verify and for a start.
 func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 	b := newBookkeeping(t, nil)
+	part := `{"salt":"AAAAAAAAAAAAAAAAAAAAAA","sha256":"` + strings.Repeat("ab", 32) + `"}`
 	for _, data := range []string{
-		`"report.completed","data":{"report":"` + b.bookings[0] +
-			`","rows":1,"sha256":"` + strings.Repeat("ab", 32) + `"}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
+		fmt.Sprintf(`"report.completed","data":{"report":"%s","rows":1,"personal":"%x"},"personal":%s`,
+			b.bookings[0], sha256.Sum256([]byte(part)), part),
+		`"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
 	} {
 		dir := b.rewrite(t, 0, "", `"time":"2026-11-20T10:00:00.000Z","type":`+data)
 		_, verified := verify.Directory(durable.Dir(dir), false, inspect.Expected{})

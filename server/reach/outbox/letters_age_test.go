@@ -154,7 +154,8 @@ func TestManyOldLettersGo(t *testing.T) {
 	}
 	put := func(line int, age time.Duration) {
 		at := rig.Start.Add(-age)
-		letter := outbound.Delivered(outbound.Message("a@example.com", "b@example.com", "x", "x", "x", at), at)
+		letter := outbound.Message("a@example.com", "b@example.com", "x", "x", "x", at)
+		letter = outbound.Delivered(letter, at)
 		name := filepath.Join(dir, ledger.OutboxDir, fmt.Sprintf("%s.%d-1.eml", ticket, line))
 		if err := os.WriteFile(name, letter, 0o600); err != nil {
 			t.Fatal(err)

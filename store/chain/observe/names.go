@@ -21,6 +21,7 @@ import (
 // It checks that line 1 has a key, and no later line opened, and that no name is given twice.
 type Names struct {
 	known []name // the last is the directory's name now
+	wrong error  // with line 1, unless its type is of a newer version
 	// asOf is a line at which the first known name was the directory's name; 0 is before the first line.
 	asOf uint64
 	// partial says that there may be lines before those that are read, with names before those that are
@@ -59,8 +60,10 @@ func NewPartialNames(fsys readonly.FS) (*Names, error) {
 }
 
 // Line takes up a name that the line gives the directory, or the key of the first name.
-func (n *Names) Line(_ journal.Place, l *journal.Line) error {
+func (n *Names) Line(at journal.Place, l *journal.Line) error {
 	switch {
+	case l.Seq == 1 && l.Type != journal.KindOpened:
+		n.wrong = journal.DamageAt(at, l.Seq, n.First(l).Error()) // unless another observer knows better
 	case l.Seq == 1:
 		return n.First(l)
 	case l.Type == journal.KindOpened:
@@ -71,8 +74,8 @@ func (n *Names) Line(_ journal.Place, l *journal.Line) error {
 	return nil
 }
 
-// End checks nothing.
-func (n *Names) End(*chain.End) error { return nil }
+// End reports that line 1 is none that says a key.
+func (n *Names) End(*chain.End) error { return n.wrong }
 
 // First takes up the key of the first name, which line 1 says. A reading that begins after line 1 calls it
 // too.
@@ -84,9 +87,9 @@ func (n *Names) First(l *journal.Line) error {
 	if err := json.Unmarshal(l.Data, &said); err != nil {
 		return err
 	}
-	key, err := note.ParseKey(said.Key)
+	key, err := parseKey(said.Key)
 	if err != nil {
-		return fmt.Errorf("the key %w", err)
+		return err
 	}
 	first := n.of(key.Name)
 	switch {
@@ -101,11 +104,11 @@ func (n *Names) First(l *journal.Line) error {
 
 // hasNoKey returns an error for a later start's line that says a key.
 func (n *Names) hasNoKey(l *journal.Line) error {
-	var said journal.Opened
+	var said struct{ Key json.RawMessage }
 	if err := json.Unmarshal(l.Data, &said); err != nil {
 		return err
 	}
-	if said.Key != "" {
+	if said.Key != nil {
 		return errors.New("says a key, which of lines of its type only line 1 does")
 	}
 	return nil
@@ -117,9 +120,14 @@ func (n *Names) rename(l *journal.Line) error {
 	if err := json.Unmarshal(l.Data, &said); err != nil {
 		return err
 	}
-	key, err := note.ParseKey(said.Key)
-	if err != nil {
-		return fmt.Errorf("the key %w", err)
+	key, err := parseKey(said.Key)
+	switch {
+	case err != nil:
+		return err
+	case checkpoint.IDOf(said.Origin) == "":
+		return fmt.Errorf("gives the directory the name %q, which is none", said.Origin)
+	case key.Name != said.Origin:
+		return fmt.Errorf("names the key of %s, but the directory is %s", key.Name, said.Origin)
 	}
 	if slices.ContainsFunc(n.known, func(x name) bool { return x.origin == said.Origin }) {
 		return fmt.Errorf("gives the directory the name %s, which it had before", said.Origin)
@@ -131,6 +139,21 @@ func (n *Names) rename(l *journal.Line) error {
 		saidAt: l.Seq,
 	})
 	return nil
+}
+
+// parseKey reads the key that a line says of a name.
+func parseKey(text string) (note.Key, error) {
+	if text == "" {
+		return note.Key{}, errors.New("says no key of the directory")
+	}
+	key, err := note.ParseKey(text)
+	if err == nil && key.IsWitness() {
+		err = errors.New("is one of a witness")
+	}
+	if err != nil {
+		err = fmt.Errorf("the key %w", err)
+	}
+	return key, err
 }
 
 // now returns the name that the directory has at the end of what was read.

@@ -82,8 +82,6 @@ func TestNames(t *testing.T) {
 		{"a key in a later line", observe.NamesAt("waybill/a", 0),
 			[]*journal.Line{opened(1, "waybill/a", 1), opened(2, "waybill/a", 1)},
 			"only line 1 does", "waybill/a"},
-		{"another line 1", observe.NamesAt("waybill/a", 0),
-			[]*journal.Line{forked(1, "waybill/b", 1)}, "line 1 is of the type opened", "waybill/a"},
 		{"the key of somebody else", observe.NamesAt("waybill/a", 0),
 			[]*journal.Line{opened(1, "waybill/b", 1)}, "but the directory is waybill/a", "waybill/a"},
 		{"the key of an earlier name", observe.NamesAt("waybill/b", 5),
