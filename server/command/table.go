@@ -280,7 +280,7 @@ var runVerbs = []verb{
 	{"user remove", "EMAIL", "remove a user and end the user's sessions", "",
 		verbOf("user-remove", "email"), nil},
 	{"forget", "", "erase names, e-mail addresses and phones of passengers",
-		"They are erased from state, journal, snapshots and reports. The journal's hashes stay as they were. Reasons, "+
+		"They are erased from state, journal, snapshots and reports. The journal's hashes stay as they were. Reasons, " +
 			"Idempotency-Keys and request ids are kept for ever: no names belong in them.",
 		verbOf("forget"), []option{
 			{"booking", "", "erase all passengers of the booking with this `id`"},

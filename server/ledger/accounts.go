@@ -12,14 +12,17 @@ var accountKinds = []anyKind{
 		name:   "partner.key_added",
 		apply:  on(partners, auth.PartnerRecorder.ApplyKeyAdded),
 		offers: true,
-		after: func(s *Keeper, _ journal.Stamp, e *auth.KeyAdded) {
-			s.feed(ids.ID(e.Partner)) // a partner without events can wait for one
+		after: func(s *Keeper, at journal.Stamp, e *auth.KeyAdded) {
+			s.feed(ids.ID(e.Partner)).keyLine = at.Seq // a partner without events can wait for one
 		},
 	}.any(),
 	kind[auth.KeysRevoked]{
 		name:   "partner.revoked",
 		apply:  to(partners, auth.PartnerRecorder.ApplyKeysRevoked),
 		offers: true,
+		after: func(s *Keeper, at journal.Stamp, e *auth.KeysRevoked) {
+			s.feed(ids.ID(e.Partner)).keyLine = at.Seq
+		},
 	}.any(),
 	kind[auth.LegacyUsed]{
 		name:  "partner.legacy_used",

@@ -16,6 +16,7 @@ import (
 type EventFeed struct {
 	seqs    []uint64      // of each event; a line of several stands here as often
 	line    uint64        // the last that changed one of the partner's bookings, or is an event
+	keyLine uint64        // the last that added a key of the partner's, or revoked some
 	changed chan struct{} // closed with the next event; nil while nobody waits for it
 }
 

@@ -51,7 +51,7 @@ var operatingKinds = []anyKind{
 		name:  "clock.set",
 		apply: on(keeper, applyClockSet),
 		after: func(s *Keeper, at journal.Stamp, _ *ClockSet) {
-			s.rest.rests.clock = at.Seq
+			s.rest.rests.all = at.Seq
 		},
 	}.any(),
 	kind[MessagesSent]{
@@ -71,6 +71,7 @@ var operatingKinds = []anyKind{
 		apply: to(keeper, applyPersonalErased),
 		after: func(s *Keeper, at journal.Stamp, e *PersonalErased) {
 			s.feedErased(at, e.Passengers)
+			s.rest.rests.all = at.Seq
 		},
 	}.any(),
 	kind[PassengersForgotten]{
@@ -78,6 +79,7 @@ var operatingKinds = []anyKind{
 		apply: to(keeper, applyForgotten),
 		after: func(s *Keeper, at journal.Stamp, e *PassengersForgotten) {
 			s.feedErased(at, e.Passengers)
+			s.rest.rests.all = at.Seq
 		},
 	}.any(),
 }

@@ -12,7 +12,7 @@ import (
 
 // rests has the last lines of what is read.
 type rests struct {
-	clock  uint64 // set the clock
+	all    uint64 // set the clock, or erased persons, who may be shown anywhere
 	offers uint64 // changed the timetable, a run, a partner or a key; see kind.offers
 }
 
@@ -37,19 +37,23 @@ func (s *Keeper) noteRests(k *anyKind, at journal.Stamp, x Entry) {
 
 // BookingLine returns the last line that a reading of a booking rests on.
 func (s State) BookingLine(b *booking.Booking) uint64 {
-	return max(b.Line, s.rest.rests.clock)
+	line := max(b.Line, s.rest.rests.all)
+	if f := s.rest.feeds[b.Partner]; f != nil {
+		line = max(line, f.keyLine)
+	}
+	return line
 }
 
 // PartnerLine returns the last line that a list of a partner's bookings, or its events, rests on.
 func (s State) PartnerLine(partner ids.ID) uint64 {
-	line := s.rest.rests.clock
+	line := s.rest.rests.all
 	if f := s.rest.feeds[partner]; f != nil {
-		line = max(line, f.line)
+		line = max(line, f.line, f.keyLine)
 	}
 	return line
 }
 
 // OffersLine returns the last line that a search rests on, beside those of the runs that it looks at.
 func (s State) OffersLine() uint64 {
-	return max(s.rest.rests.offers, s.rest.rests.clock)
+	return max(s.rest.rests.offers, s.rest.rests.all)
 }

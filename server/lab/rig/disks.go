@@ -94,6 +94,7 @@ type SlowSync struct {
 	Slow    atomic.Bool
 	Release chan bool
 	once    sync.Once
+	told    sync.Once
 	begun   chan bool
 }
 
@@ -116,12 +117,11 @@ func (d *SlowSync) Create(name string) (durable.File, error) {
 type slowFile struct {
 	durable.File
 	disk *SlowSync
-	told sync.Once
 }
 
 func (f *slowFile) Sync() error {
 	if f.disk.Slow.Load() {
-		f.told.Do(func() { close(f.disk.Reached()) })
+		f.disk.told.Do(func() { close(f.disk.Reached()) })
 		<-f.disk.Release
 	}
 	return f.File.Sync()
