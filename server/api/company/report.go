@@ -77,7 +77,7 @@ func (s *Portal) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 		return err
 	}
 	var made *report.Report
-	seq, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+	seq, err := s.Update(r, func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		// Counted under the lock, so that many orders at a time are not more than one after another.
 		if st.Reports.Waiting(e.Company) >= web.MaxQueuedReports {
 			return nil, errManyReports
@@ -406,9 +406,9 @@ func (s *Portal) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.
 	}); err != nil {
 		return err
 	}
-	seq, err := s.Do(func(ledger.State, time.Time) (ledger.Event, error) {
-		return e, nil
-	})
+	seq, err := s.Update(r, func(ledger.State, time.Time) ([]ledger.Entry, error) {
+		return ledger.Entries(e), nil
+	}, nil)
 	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
 		w.Object("fmsObject")
 		w.String("id", id)

@@ -248,17 +248,17 @@ func (s *Portal) PostLogout(w http.ResponseWriter, r *http.Request) error {
 	refresh := auth.HashOf(cookie(r, RefreshCookie))
 	var caller *auth.Principal
 	var ended time.Time
-	seq, err := s.Do(func(st ledger.State, now time.Time) (ledger.Event, error) {
+	seq, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		ended = now
 		caller = cmp.Or(st.Accounts.Caller(access, false, now), st.Accounts.Caller(refresh, true, now))
 		if caller == nil {
 			return nil, web.ErrUnauthorized
 		}
-		return &auth.SessionEnded{
+		return ledger.Entries(&auth.SessionEnded{
 			Session: caller.Session.ID,
 			Reason:  auth.Logout,
-		}, why
-	})
+		}), why
+	}, nil)
 	if err != nil {
 		return err
 	}

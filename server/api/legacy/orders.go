@@ -30,7 +30,7 @@ func (s *Adapter) Partner(h web.PartnerHandler) http.HandlerFunc {
 	answer := web.Identified(s.Core, web.ErrForbidden,
 		func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 			// Journalled once a day, as it decides until when the partner has the interface.
-			_, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+			_, err := s.Update(r, func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 				e, err := st.Partners.UseLegacy(now, s.Deprecated, p.ID)
 				if e == nil {
 					return nil, err
@@ -97,7 +97,7 @@ func (s *Adapter) PostOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 	if err != nil {
 		return err
 	}
-	b, now, seq, err := s.partner.Create(web.RequestID(r), p, partner.ReadNewBooking(in, IgnoredFields),
+	b, now, seq, err := s.partner.Create(r, p, partner.ReadNewBooking(in, IgnoredFields),
 		new(partner.Attempt))
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func (s *Seller) Perform(r *http.Request, sel booking.Selection, action booking.
 		try:     try,
 		asks:    s.provider.For(r.Context()) != nil,
 	}
-	seq, err = s.Store.Update(d.decide, after)
+	seq, err = s.Update(r, d.decide, after)
 	if errors.Is(err, live.ErrFull) && len(try.done) > 0 {
 		return seq, web.ErrDoneBefore
 	}

@@ -196,7 +196,7 @@ func (s *Seller) keepRefusal(r *http.Request, partner ids.ID, try *Attempt, err 
 		return err
 	}
 	try.willAnswer(f.Status, f.Write)
-	_, failed := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
+	_, failed := s.Update(r, func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return []ledger.Entry{{
 			Event:       &ledger.Answered{Partner: partner, Booking: id},
 			Idempotency: try.last,

@@ -155,18 +155,10 @@ func (s *Core) ShowKept() {
 
 // Record journals an event.
 func (s *Core) Record(e ledger.Event) error {
-	_, err := s.Do(func(ledger.State, time.Time) (ledger.Event, error) {
-		return e, nil
-	})
-	return err
-}
-
-// Do journals the one event that decide returns. seq is the number of its line.
-func (s *Core) Do(decide func(ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
-	return s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
-		e, err := decide(st, now)
-		return ledger.Entries(e), err
+	_, err := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
+		return ledger.Entries(e), nil
 	}, nil)
+	return err
 }
 
 // NewID returns a new id.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -75,7 +76,13 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 		}
 		if caller != nil {
 			w.(*Recorder).Partner, _ = any(caller).(*auth.Partner)
-			err = h(w, r, caller)
+			again := func(st ledger.State, now time.Time) error {
+				if find(st, hash, now) == nil {
+					return stranger
+				}
+				return nil
+			}
+			err = h(w, r.WithContext(context.WithValue(r.Context(), againKey{}, again)), caller)
 		} else {
 			err = stranger
 		}
@@ -88,6 +95,22 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 		}
 		return err
 	})
+}
+
+// againKey is the key of the function that looks the caller of a request up again.
+type againKey struct{}
+
+// Update journals what decide returns for a request of an identified caller, who is looked up again under
+// the lock: the key may have been revoked, or the session ended, while the body was on its way.
+func (s *Core) Update(r *http.Request, decide func(ledger.State, time.Time) ([]ledger.Entry, error),
+	after func(ledger.State, time.Time)) (seq uint64, err error) {
+	again := r.Context().Value(againKey{}).(func(ledger.State, time.Time) error)
+	return s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+		if err := again(st, now); err != nil {
+			return nil, err
+		}
+		return decide(st, now)
+	}, after)
 }
 
 // NotRouted answers what no route matches: 405 where the path has another method, else 404.

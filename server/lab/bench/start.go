@@ -131,9 +131,9 @@ func (s *Bench) startClock(start time.Time) error {
 		}
 		err = s.Store.SetClock(first, ledger.Entry{Event: set})
 	case s.set.Frozen && clock.Still.IsZero():
-		_, err = s.Do(func(_ ledger.State, now time.Time) (ledger.Event, error) {
-			return &ledger.ClockSet{Still: now}, nil
-		})
+		_, err = s.Store.Update(func(_ ledger.State, now time.Time) ([]ledger.Entry, error) {
+			return ledger.Entries(&ledger.ClockSet{Still: now}), nil
+		}, nil)
 	case !s.set.TestClock && clock.Set:
 		err = s.Record(&ledger.ClockSet{Real: true})
 	}
