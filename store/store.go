@@ -69,7 +69,8 @@ type ClockError struct{ Last, Now time.Time }
 
 // Error returns both instants.
 func (e *ClockError) Error() string {
-	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s",
+	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s: set it, or "+
+		"wait until it says the right time",
 		e.Last.Format(journal.TimeLayout), e.Now.Format(journal.TimeLayout))
 }
 

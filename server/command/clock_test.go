@@ -42,7 +42,7 @@ func TestServeWithATestClock(t *testing.T) {
 		t.Errorf("the clock is at %s", body)
 	}
 	s.stop()
-	want(t, 78, later[:10]+".*"+time.Now().UTC().Format(time.DateOnly), "serve", "-data", ahead, "-addr",
+	want(t, 75, later[:10]+".*"+time.Now().UTC().Format(time.DateOnly), "serve", "-data", ahead, "-addr",
 		"127.0.0.1:0")
 	want(t, 0, "wb_", "partner", "add", "-data", ahead, "later")
 	s = serve(t, "-data", ahead, "-test-clock", "2020-01-01T00:00:00Z")
@@ -74,7 +74,7 @@ func TestATestBenchThatCannotStartWritesNothing(t *testing.T) {
 			taken.Addr().String()}},
 		{78, dir, "there are bookings", []string{"-addr", free, "-test-clock", "2020-01-01T00:00:00Z"}},
 		{78, dir, "has lines already", []string{"-addr", free, "-test-clock", "now", "-seed", "7"}},
-		{78, ahead, "but the clock says", []string{"-addr", free}},
+		{75, ahead, "but the clock says", []string{"-addr", free}},
 		{1, fresh, "-test-control", []string{"-addr", free, "-test-clock", "now", "-test-control",
 			taken.Addr().String()}},
 	})

@@ -45,6 +45,7 @@ const (
 	exitDamaged = 65
 	exitLocked  = 73
 	exitIO      = 74
+	exitBehind  = 75
 	exitConfig  = 78
 )
 
@@ -276,9 +277,10 @@ func exitCode(err error) int {
 	case errors.Is(err, live.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT), errors.Is(err, keep.ErrEnded):
 		return exitIO
+	case errors.As(err, new(*store.ClockError)):
+		return exitBehind
 	case errors.Is(err, journal.ErrNewer), errors.Is(err, journal.ErrOlder),
-		errors.As(err, new(*store.ClockError)), errors.Is(err, server.ErrMovedClock),
-		errors.Is(err, standby.ErrMovedClock),
+		errors.Is(err, server.ErrMovedClock), errors.Is(err, standby.ErrMovedClock),
 		errors.Is(err, stand.ErrClock), errors.Is(err, stand.ErrSeed), errors.Is(err, stand.ErrBusy),
 		errors.Is(err, front.ErrSocketPath), errors.Is(err, syscall.ENOTDIR),
 		errors.As(err, new(*keep.Ahead)), errors.Is(err, keep.ErrForm):

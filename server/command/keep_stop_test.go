@@ -59,13 +59,21 @@ func TestAStopUnderLoadKeepsAll(t *testing.T) {
 	c.check(t, standby)
 }
 
-// The units tell the server alone, which ends its keeper once that has all.
+// The units tell the server alone, which ends its keeper once that has all. After what passes by itself, a
+// clock that is behind (75) or a full disk (74), they start it again, however often.
 func TestUnitsLeaveTheKeeperToTheServer(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"waybill", "waybill-standby"} {
 		text := content(t, rig.File("testdata/deploy/"+unit+".service"))
 		if !strings.Contains(text, "\nKillMode=mixed\n") {
 			t.Errorf("%s.service tells everybody", unit)
+		}
+		_, stays, _ := strings.Cut(text, "RestartPreventExitStatus=")
+		stays, _, _ = strings.Cut(stays, "\n")
+		if strings.Contains(stays, "75") || strings.Contains(stays, "74") ||
+			!strings.Contains(text, "\nRestartSec=5\n") ||
+			!strings.Contains(text, "\nStartLimitIntervalSec=0\n") {
+			t.Errorf("%s.service gives up where time alone helps", unit)
 		}
 	}
 }

@@ -61,6 +61,9 @@ Another process uses the directory.
 .B 74
 The journal could not be written, or there is no room to start.
 .TP
+.B 75
+The machine's clock is behind the journal: a later start may succeed.
+.TP
 .B 78
 A newer version wrote the directory, or a setting is wrong.
 .PP

@@ -1274,6 +1274,8 @@ class Audit:
             if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name) or self.file("journal", name) is None:
                 self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
         text = self.file("FORMAT")
+        if text is None and not self.names_in("journal") and not self.names_in("keys"):
+            raise Broken("no journal is here")
         form = re.fullmatch(rb"waybill-journal v([1-9][0-9]{0,17}) ([A-Za-z0-9]+)\n", text or b"")
         version = int(form.group(1)) if form else 0
         if not form:
@@ -1297,6 +1299,8 @@ class Audit:
         self.judge_end(journal)
         self.whole = not self.bad or self.bad["kind"] == "torn"
         self.judge_notes()
+        if not self.lines and not self.bad and not self.damage:
+            raise Broken("no journal is here")
         self.check_later_damage()
         self.check_books()
         self.tell_remarks()

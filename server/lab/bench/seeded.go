@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"time"
 
 	"waybill/server/frame/web"
 	"waybill/server/lab/seed"
@@ -95,9 +94,7 @@ func (s *Bench) keepSeed() error {
 	case s.begun.source == nil || s.forked != nil:
 		return nil
 	case s.begun.resumed:
-		seq, err := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
-			return nil, nil
-		}, nil)
+		seq, err := s.Store.LastLine()
 		s.begun.source.Restart(seq)
 		return err
 	}

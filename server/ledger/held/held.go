@@ -151,6 +151,13 @@ func (s *Store) Update(decide func(ledger.State, time.Time) ([]ledger.Entry, err
 	}, then)
 }
 
+// LastLine returns the number of the last line, once it is durable. It writes nothing.
+func (s *Store) LastLine() (seq uint64, err error) {
+	return s.keeping.Update(func(*ledger.Keeper, time.Time) ([]ledger.Entry, error) {
+		return nil, nil
+	}, nil)
+}
+
 // UseTimetable puts the timetable in force that the journal names, with the changes of its runs, once a
 // start has loaded it. It writes nothing to the journal.
 func (s *Store) UseTimetable(tt *schedule.Timetable) error {

@@ -215,12 +215,9 @@ func (s *Executor) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
-		return []ledger.Entry{{
-			Event: e,
-			By:    &by,
-		}}, nil
-	}, nil)
+	err = s.administer(by, func(ledger.State, time.Time) (ledger.Event, error) {
+		return e, nil
+	})
 	if errors.Is(err, live.ErrDoubt) {
 		s.ShowKept()
 	}

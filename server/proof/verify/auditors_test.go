@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -108,6 +109,7 @@ func TestBothAuditorsAgree(t *testing.T) {
 	for _, commit := range frauds {
 		all = append(all, commit(t, h))
 	}
+	all = append(all, withoutJournal(t)...)
 	for what, with := range oddities {
 		all = append(all, rig.Forge(t, h.dir, func(lines []string) []string {
 			for i, l := range lines {
@@ -133,6 +135,26 @@ func TestBothAuditorsAgree(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withoutJournal returns an empty directory, and one that has only its name: neither has anything that could
+// be sound.
+func withoutJournal(t *testing.T) []string {
+	t.Helper()
+	empty, named := t.TempDir(), t.TempDir()
+	text, err := os.ReadFile(rig.File("testdata/journal/v3/FORMAT"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(named, "FORMAT"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{empty, named} {
+		if o := ours(t, dir); o.Verdict != "failed" || o.Problems[0].Text != "no journal is here" {
+			t.Errorf("of what has no journal verify says %+v", o)
+		}
+	}
+	return []string{empty, named}
 }
 
 // compareOpinions sees that both auditors say the same of a directory.

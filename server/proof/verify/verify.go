@@ -89,6 +89,11 @@ func verify(
 		return err
 	}
 	rep.Report, err = inspect.Verify(fsys, live, &model, expected, rules)
+	files, _ := fsys.List("journal")
+	nameless := errors.Is(err, journal.ErrNoFormat) && files == nil
+	if nameless || err == nil && rep.Head.Seq == 0 && rep.Torn == nil {
+		return rep, state, errors.New("no journal is here")
+	}
 	// What breaks a rule is in Misfits, whoever has found it: that alone is of kind books in a verdict.
 	if wrong != nil && len(rep.Misfits.List) == 0 {
 		rep.Misfits.List = []*journal.Damage{{
