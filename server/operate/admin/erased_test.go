@@ -110,7 +110,7 @@ func (p *person) live(offer, full string) (booking string) {
 // stand in a file, and the text itself where it is no common one.
 func digests(text []byte) (list [][]byte) {
 	sum := sha256.Sum256(text)
-	list = append(list, sum[:], []byte(hex.EncodeToString(sum[:])), []byte(fmt.Sprintf("%X", sum)))
+	list = append(list, sum[:], []byte(hex.EncodeToString(sum[:])), fmt.Appendf(nil, "%X", sum))
 	for _, form := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		list = append(list, []byte(form.EncodeToString(sum[:])), []byte(form.EncodeToString(sum[:12])))
 	}
