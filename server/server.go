@@ -299,19 +299,8 @@ func (s *Server) storeOptions() held.Options {
 // runInBackground starts what a server does besides answering.
 func (s *Server) runInBackground() {
 	s.running = true
-	if s.options.Forked == nil { // else it is the parent that has asked
-		s.provider.FindDoubtful()
-	}
-	s.loops.Go(s.provider.RunDoubtful)
-	s.Tasks.Go(func() {
-		if err := s.outbox.RemoveLetters(); err != nil {
-			s.Log.Warn("letters to forgotten passengers could not be removed", "err", err)
-		}
-	})
-	s.loops.Go(s.company.RunReports)
-	s.loops.Go(s.partner.RunNotices)
-	s.loops.Go(s.outbox.Run)
-	s.loops.Go(s.outbox.RunLetters)
+	s.provider.Start(s.options.Forked != nil)
+	s.RunLoops(&s.loops)
 	s.loops.Go(s.witness.Run)
 }
 
@@ -409,6 +398,7 @@ func (s *Server) Close() error {
 	s.stop()
 	s.Tasks.Wait()
 	s.loops.Wait()
+	s.outbox.Finish()
 	if s.running {
 		s.askWitnesses()
 	}

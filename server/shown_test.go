@@ -20,9 +20,9 @@ import (
 	"waybill/store/journal"
 )
 
-// held is a server on a directory whose writer can be held, to which the lines of the fixture are added one
+// heldUp is a server on a directory whose writer can be held, to which the lines of the fixture are added one
 // by one. Partners and users have a key and a token that the test knows.
-type held struct {
+type heldUp struct {
 	t     *testing.T
 	s     *server.Server
 	disk  *rig.SlowSync
@@ -41,7 +41,7 @@ const (
 )
 
 // open opens the server, as a verb does: nothing in the background writes a line.
-func (h *held) open(dir string) {
+func (h *heldUp) open(dir string) {
 	h.t.Helper()
 	h.disk = &rig.SlowSync{FS: rig.Unsynced(dir), Release: make(chan bool)}
 	s, err := server.Open(server.Config{
@@ -58,7 +58,7 @@ func (h *held) open(dir string) {
 }
 
 // ask answers all reads. One that waits has no answer; it has one once the writer is released.
-func (h *held) ask() map[read]string {
+func (h *heldUp) ask() map[read]string {
 	answers := make([]string, len(h.reads))
 	for i, r := range h.reads {
 		go func() {
@@ -81,7 +81,7 @@ func (h *held) ask() map[read]string {
 }
 
 // message returns a message that is in the outbox.
-func (h *held) message() (id string) {
+func (h *heldUp) message() (id string) {
 	err := h.s.Store.View(func(st ledger.State, _ time.Time) { id = st.Outbox.All()[0].ID })
 	if err != nil {
 		h.t.Fatal(err)
@@ -93,7 +93,7 @@ func (h *held) message() (id string) {
 var tokens = regexp.MustCompile(`("id":)"AQ[^"]{40,}"|"requestId":"[^"]*"`)
 
 // play adds a line while the writer is held. What is answered at once must not differ from before.
-func (h *held) play(l *journal.Line) {
+func (h *heldUp) play(l *journal.Line) {
 	h.t.Helper()
 	entry, err := h.codec.Decode(l.Type, l.Data, l.Personal)
 	if err != nil {
@@ -158,7 +158,7 @@ func TestNoAnswerShowsWhatACrashUndoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		h := &held{t: t, codec: ledger.NewCodec(), leaks: map[string]bool{}}
+		h := &heldUp{t: t, codec: ledger.NewCodec(), leaks: map[string]bool{}}
 		h.open(dir)
 		defer func() { h.s.Close() }()
 		var lines []*journal.Line

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -17,20 +18,22 @@ import (
 
 // erase journals that names are erased from lines, and erases them.
 func erase(st *sumStore, lines ...uint64) error {
-	var by journal.Stamp
-	var err error
-	by.Seq, err = st.Update(func(_ *sum, now time.Time) ([]add, error) {
-		by.Time = now
+	var named []journal.Erasure
+	if _, err := st.Update(func(_ *sum, now time.Time) ([]add, error) {
+		named = nil
+		for _, seq := range lines {
+			named = append(named, journal.Erasure{Seq: seq, At: now})
+		}
 		return []add{erasing(lines...)}, nil
-	}, nil)
-	if err != nil {
+	}, func(*sum, time.Time) { st.ToErase(named) }); err != nil {
 		return err
 	}
-	var named []journal.Erasure
-	for _, seq := range lines {
-		named = append(named, journal.Erasure{Seq: seq, At: by.Time})
-	}
-	return st.Erase(named, by)
+	return eraseNamed(st)
+}
+
+// eraseNamed erases what lines have named.
+func eraseNamed(st *sumStore) error {
+	return st.Erase(context.Background(), func() error { return nil })
 }
 
 // hold tells in which files a text stands.

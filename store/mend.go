@@ -78,8 +78,7 @@ func Mend(fsys durable.FS) (head journal.Head, last string, err error) {
 		return head, "", err
 	}
 	erasures := observe.NewErasures()
-	var erasing lastErasing
-	end, err := chain.Reader{FS: fsys}.Read(erasures, new(observe.Repairs), names, &erasing)
+	end, err := chain.Reader{FS: fsys}.Read(erasures, new(observe.Repairs), names)
 	if err != nil {
 		return head, "", err
 	}
@@ -93,20 +92,5 @@ func Mend(fsys durable.FS) (head journal.Head, last string, err error) {
 	if end.Head.Seq > 0 {
 		head = end.Head
 	}
-	return head, end.Last, erase.CarryOut(fsys, erasures.Unerased(), erasing.by)
+	return head, end.Last, erase.CarryOut(fsys, erasures.Unerased(), erasures.Last)
 }
-
-// lastErasing is an observer that finds the last line which names erased parts.
-type lastErasing struct{ by journal.Stamp }
-
-// Line records a line that names erased parts.
-func (x *lastErasing) Line(_ journal.Place, l *journal.Line) error {
-	erased, err := journal.ErasedBy(l)
-	if len(erased) > 0 {
-		x.by = l.Stamp
-	}
-	return err
-}
-
-// End checks nothing.
-func (x *lastErasing) End(*chain.End) error { return nil }

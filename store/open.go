@@ -79,6 +79,8 @@ func (st *Store[S, E]) open() error {
 	x.warn()
 	st.snapBytes.Store(x.snapshot.Bytes)
 	st.stem.tree = x.leaves
+	st.unerased.lines = x.erasures.Unerased()
+	st.unerased.beside = x.erasures.Last > 0
 	return st.begin(&x)
 }
 
@@ -90,6 +92,7 @@ type start[S, E any] struct {
 	snapshot replay.Snapshot[S] // that the start goes on from
 	proven   uint64             // the newest line that a whole snapshot proves to have been durable
 	notes    observe.Notes
+	erasures *observe.Erasures     // of the lines after the snapshot
 	signed   bool                  // there is a checkpoint, good or not
 	anchor   checkpoint.Checkpoint // the newest that is good
 	leaves   *stored.Tree          // the tree as of the anchor, then of all lines
@@ -254,6 +257,7 @@ func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 	}
 	x.notes.Names = x.names
 	x.notes.Repairs = new(observe.Repairs)
+	x.erasures = observe.NewErasures()
 	r := replay.New(&x.cfg.Model, x.snapshot.State, nil)
 	rest := chain.After{Head: x.snapshot.Head, Next: &r.Visits}
 	end, err := r.Visits.Read(chain.Reader{FS: x.fsys, Skip: min(skip, rest.Skip())}, append(more,
@@ -261,6 +265,7 @@ func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 		x.names,
 		observe.Snapshots{Newest: x.proven},
 		&x.notes,
+		chain.After{Head: x.snapshot.Head, Next: x.erasures},
 		rest,
 	)...)
 	x.end = end

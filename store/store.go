@@ -138,6 +138,7 @@ type Store[S, E any] struct {
 	begun   bool  // a journal file was begun since the last snapshot was
 	fresh   int64 // bytes written since then
 
+	unerased     unerased
 	snapMu       sync.Mutex     // one snapshot at a time
 	snapshotting atomic.Bool    // one in the background is under way or waits
 	snapBytes    atomic.Int64   // the size of the last one

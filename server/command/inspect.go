@@ -133,8 +133,8 @@ func (c *call) say(v *verify.Verdict) {
 		fmt.Fprintln(c.Stdout, inLine(remark))
 	}
 	if v.Unerased > 0 {
-		fmt.Fprintf(c.Stdout, "lines with personal data that is still to be erased: %d; any waybill "+
-			"forget completes the erasure\n", v.Unerased)
+		fmt.Fprintf(c.Stdout, "lines with personal data that is still to be erased: %d; waybill serve "+
+			"completes the erasure\n", v.Unerased)
 	}
 	if !v.Audited {
 		return

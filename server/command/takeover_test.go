@@ -339,6 +339,9 @@ func (d *duel) play(end string) {
 		t.Fatalf("%s: pull: exit %d\n%s", end, code, out)
 	}
 	second := d.machine(dir)
+	for n := 0; n < 5 && second.base == ""; n++ { // as its unit does: a new leader may not know the fence yet
+		second = d.machine(dir)
+	}
 	second.key = d.first.key
 	d.first.cmd.Wait()
 	if code := d.first.cmd.ProcessState.ExitCode(); code != exitIO && strings.Contains(end, "lives") {

@@ -11,8 +11,8 @@ import (
 
 // Update calls decide under the lock, applies the events it returns and journals them, each in a line of its
 // own, at the instant given to decide. after, unless it is nil, then sees the state as these events left it.
-// Update returns the number of the last of these lines, once all is durable; an error of decide is returned
-// as it is and changes nothing.
+// Update returns the number of the last of these lines, once all is durable, or with ErrDoubt; an error of
+// decide is returned as it is and changes nothing.
 //
 // Where the lines are larger than the room that is reserved for them, the writer is asked for more, and
 // decide is called again: it must start from nothing each time.
@@ -92,10 +92,7 @@ func (v *Value[S, E]) update(where place, decide func(S, time.Time) ([]E, error)
 	if changed {
 		within, late = doubtAfter, ErrDoubt
 	}
-	if err := v.wait(seen, within, late); err != nil {
-		return 0, err
-	}
-	return seq, refused
+	return seq, cmp.Or(v.wait(seen, within, late), refused)
 }
 
 // commit applies events and hands them to the writer. It takes the room that they need on the disk, so that

@@ -12,19 +12,18 @@ type Portal struct {
 	*web.Core
 	identity  *oidc.Trusted
 	Passwords *Throttle
-	ordered   chan struct{} // wakes the queue of reports
-	queue     web.Loop
+	queue     *web.Loop // of reports
 	files     *reportFiles
 }
 
 // New returns the room.
 func New(core *web.Core, identity *oidc.Trusted) *Portal {
-	return &Portal{
+	s := &Portal{
 		Core:      core,
 		identity:  identity,
 		Passwords: NewThrottle(),
-		ordered:   make(chan struct{}, 1),
-		queue:     core.NewLoop(),
 		files:     newReportFiles(),
 	}
+	s.queue = core.NewLoop("a report could not be written or removed", s.tendReports)
+	return s
 }

@@ -30,12 +30,10 @@ import (
 // What the users of a company do, once they have signed in: reports of orders, and the geolocation of buses.
 
 const (
-	linkLife     = 10 * time.Minute // of a download's URL (decision reports.links)
-	linkPath     = "/v2/reports/files/"
-	linkPurpose  = "report"         // distinguishes its token from an offer's
-	fetchTime    = 10 * time.Minute // for a download
-	retryReports = time.Minute      // after one that could not be written
-	tidyReports  = time.Hour        // between removals of expired files
+	linkLife    = 10 * time.Minute // of a download's URL (decision reports.links)
+	linkPath    = "/v2/reports/files/"
+	linkPurpose = "report"         // distinguishes its token from an offer's
+	fetchTime   = 10 * time.Minute // for a download
 )
 
 // PostReport answers POST /v2/reports/company/orders.
@@ -91,11 +89,10 @@ func (s *Portal) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 		func(st ledger.State, now time.Time) {
 			made, _ = st.Reports.Find(e.ID, e.Company, now)
 		})
+	s.queue.Wake() // the file is written in the background: it may take minutes
 	if err != nil {
 		return err
 	}
-	// The file is written in the background: it may take minutes.
-	web.Wake(s.ordered)
 	web.Wrote(w, seq)
 	return web.Reply(w, http.StatusAccepted, func(w *wire.Writer) {
 		writeReport(w, "report", made)
@@ -237,56 +234,31 @@ func (s *Portal) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// RunReports is the queue: it writes the file of each report that was ordered, one at a time, and removes
-// those that have expired. What a crash leaves undone the next start does.
-func (s *Portal) RunReports() {
-	for s.Base.Err() == nil {
-		wait := tidyReports
-		if !s.Still.Load() {
-			wait = s.untilNext(s.tendReports())
-		}
-		select {
-		case <-s.Base.Done():
-		case done := <-s.queue:
-			done <- s.tendReports()
-		case <-s.ordered:
-		case <-time.After(wait):
-		}
+// tendReports is the queue: it removes the reports that have expired, and writes those that are queued. It
+// returns the time until the next expires.
+func (s *Portal) tendReports() (next time.Duration, err error) {
+	if err := errors.Join(s.removeReports(), s.WriteReports()); err != nil {
+		return 0, err
 	}
-}
-
-// untilNext returns how long it is until there is something to do for reports, after that failed or did not.
-func (s *Portal) untilNext(failed error) time.Duration {
-	if failed != nil {
-		return retryReports
-	}
-	wait := tidyReports
-	s.Store.View(func(st ledger.State, now time.Time) {
-		next := st.Reports.NextExpiry(now)
-		if !next.IsZero() {
-			wait = min(wait, next.Sub(now))
+	next = web.Rarely
+	err = s.Store.Await(s.Base, func(st ledger.State, now time.Time) uint64 {
+		if at := st.Reports.NextExpiry(now); !at.IsZero() {
+			next = min(next, at.Sub(now))
 		}
+		return live.All
 	})
-	return wait
+	return next, err
 }
 
-// tendReports removes the reports that have expired, and writes those that are queued.
-func (s *Portal) tendReports() error {
-	err := errors.Join(s.removeReports(), s.WriteReports())
-	if err != nil && s.Base.Err() == nil {
-		s.Log.Warn("a report could not be written or removed; it will be tried again", "err", err)
-	}
-	return err
-}
-
-// WriteReports writes the files of all reports that are queued.
+// WriteReports writes the files of all reports that are queued, one at a time.
 func (s *Portal) WriteReports() error {
 	// An erasure waits meanwhile, so that no report is written with what is being erased.
 	s.Reporting.Lock()
 	defer s.Reporting.Unlock()
 	var queued []*report.Report
-	err := s.Store.View(func(st ledger.State, _ time.Time) {
+	err := s.Store.Await(s.Base, func(st ledger.State, _ time.Time) uint64 {
 		queued = st.Reports.Queued()
+		return live.All
 	})
 	for i := 0; err == nil && i < len(queued); i++ {
 		err = s.writeReport(queued[i])
@@ -348,7 +320,7 @@ func (s *Portal) writeReport(x *report.Report) error {
 // RemoveReports removes the files of reports that have expired once the clock was moved, and has the queue
 // look what it is to do now.
 func (s *Portal) RemoveReports() error {
-	defer web.Wake(s.ordered)
+	defer s.queue.Wake()
 	return s.removeReports()
 }
 

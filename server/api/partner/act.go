@@ -88,12 +88,18 @@ func (s *Seller) Perform(r *http.Request, sel booking.Selection, action booking.
 		try:     try,
 		asks:    s.provider.For(r.Context()) != nil,
 	}
-	seq, err = s.Update(r, d.decide, after)
+	seq, err = s.Update(r, d.decide, func(st ledger.State, now time.Time) {
+		s.provider.Take(d.asked)
+		after(st, now)
+	})
+	defer func() {
+		s.provider.GiveBack(d.asked) // of what is not answered, after a doubt too, nobody else asks
+		s.Outgoing.Wake()
+	}()
 	if errors.Is(err, live.ErrFull) && len(try.done) > 0 {
 		return seq, web.ErrDoneBefore
 	}
 	if err != nil || d.asked == nil {
-		web.Wake(s.Outgoing)
 		return seq, err
 	}
 	// Nobody but the provider ends what the provider was asked.

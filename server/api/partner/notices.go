@@ -12,7 +12,8 @@ const (
 	noticeRest     = 200 * time.Millisecond // between looks, so that notices share syncs
 )
 
-// RecordOverdue journals notices of the payment windows that are over, and returns when to look again.
+// RecordOverdue journals notices of the payment windows that are over, and returns when to look again, also
+// after an error, such as a full disk.
 func (s *Seller) RecordOverdue() (wait time.Duration, err error) {
 	for {
 		_, err = s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
@@ -24,28 +25,6 @@ func (s *Seller) RecordOverdue() (wait time.Duration, err error) {
 		// Without a wait there are more of them. The lock is free in between.
 		if err != nil || wait > 0 {
 			return max(wait, noticeRest), err
-		}
-	}
-}
-
-// RunNotices calls RecordOverdue while the server runs. After an error, such as a full disk, it tries again.
-func (s *Seller) RunNotices() {
-	for s.Base.Err() == nil {
-		wait := time.Hour
-		if !s.Still.Load() {
-			next, err := s.RecordOverdue()
-			if err != nil {
-				next = time.Second
-			}
-			wait = next
-		}
-		select {
-		case <-s.Base.Done():
-		case done := <-s.noticeLoop:
-			_, err := s.RecordOverdue()
-			done <- err
-		case <-s.ClockMoved:
-		case <-time.After(wait):
 		}
 	}
 }

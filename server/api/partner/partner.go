@@ -17,13 +17,12 @@ import (
 // Seller answers the calls of partners: bookings, what is done with them, previews, events and documents.
 type Seller struct {
 	*web.Core
-	search     *search.Finder
-	provider   *provider.Confirmer
-	lines      *seek.Lines // of the journal, for events and for answers that are given again
-	underWay   sync.Map    // hashes of the requests with keys that are being answered, by ledger.RequestKey
-	Polls      Polls
-	noticeLoop web.Loop
-	noticed    atomic.Uint32 // the first booking whose payment window may still have to be recorded as over
+	search   *search.Finder
+	provider *provider.Confirmer
+	lines    *seek.Lines // of the journal, for events and for answers that are given again
+	underWay sync.Map    // hashes of the requests with keys that are being answered, by ledger.RequestKey
+	Polls    Polls
+	noticed  atomic.Uint32 // the first booking whose payment window may still have to be recorded as over
 
 	resources *resource.Writer
 }
@@ -31,13 +30,14 @@ type Seller struct {
 // New returns the room.
 func New(core *web.Core, resources *resource.Writer, search *search.Finder,
 	provider *provider.Confirmer) *Seller {
-	return &Seller{
-		Core:       core,
-		resources:  resources,
-		search:     search,
-		provider:   provider,
-		lines:      seek.NewLines(core.Config.FS),
-		Polls:      Polls{waiting: map[ids.ID]int{}},
-		noticeLoop: core.NewLoop(),
+	s := &Seller{
+		Core:      core,
+		resources: resources,
+		search:    search,
+		provider:  provider,
+		lines:     seek.NewLines(core.Config.FS),
+		Polls:     Polls{waiting: map[ids.ID]int{}},
 	}
+	core.NewLoop("notices of payment windows could not be journalled", s.RecordOverdue)
+	return s
 }

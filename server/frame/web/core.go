@@ -81,16 +81,16 @@ type Core struct {
 	Reporting  sync.Mutex // one report at a time, and none beside an erasure
 	showing    sync.Mutex // one ShowTimetable at a time
 
-	Still      atomic.Bool   // the clock stands still: loops wait to be asked
-	ClockMoved chan struct{} // wakes those that wait for an instant: the clock was moved
-	Outgoing   chan struct{} // wakes the outbox
+	Still    atomic.Bool // the clock stands still: loops wait to be asked
+	Outgoing *Loop       // sends the messages of the outbox
+	Shown    *Loop       // has requests see the timetable in force
 
 	Base     context.Context // done once the server stops
 	Draining context.Context // done once the server drains: nobody waits any more
 	Tasks    sync.WaitGroup  // what comes to an end by itself
 
 	origin    *http.CrossOriginProtection
-	loops     []Loop // in the order in which RunDue asks them
+	loops     []*Loop // in the order in which RunDue asks them
 	partners  *Limiter
 	addresses *Limiter // of those who show no valid key
 
@@ -114,17 +114,21 @@ func NewCore(cfg Config) *Core {
 	}
 	cfg.ReportBytes = cmp.Or(cfg.ReportBytes, MaxReportBytes)
 	cfg.LettersDays = cmp.Or(cfg.LettersDays, LettersDays)
-	return &Core{
-		Config:     cfg,
-		Log:        cfg.Log,
-		Mux:        http.NewServeMux(),
-		ClockMoved: make(chan struct{}, 1),
-		Outgoing:   make(chan struct{}, 1),
-		origin:     http.NewCrossOriginProtection(),
-		partners:   NewLimiter(cfg.Rate),
-		addresses:  NewLimiter(cfg.Rate),
-		making:     make(chan struct{}, pagesAtOnce),
+	s := &Core{
+		Config:    cfg,
+		Log:       cfg.Log,
+		Mux:       http.NewServeMux(),
+		origin:    http.NewCrossOriginProtection(),
+		partners:  NewLimiter(cfg.Rate),
+		addresses: NewLimiter(cfg.Rate),
+		making:    make(chan struct{}, pagesAtOnce),
 	}
+	s.Shown = s.NewLoop("the timetable could not be shown", func() (time.Duration, error) {
+		_, err := s.ShowTimetable()
+		s.Outgoing.Wake() // a change of a run is told to its passengers
+		return Rarely, err
+	})
+	return s
 }
 
 // ShowTimetable has requests see the timetable in force, once all that it says is durable. Of changes that
@@ -141,16 +145,6 @@ func (s *Core) ShowTimetable() (*schedule.Timetable, error) {
 		s.Timetable.Store(tt)
 	}
 	return tt, err
-}
-
-// ShowKept does what follows a change of the timetable that nobody knows of yet, because the keeper is
-// silent: once the change is kept, requests see it and passengers are told.
-func (s *Core) ShowKept() {
-	s.Tasks.Go(func() {
-		if _, err := s.ShowTimetable(); err == nil {
-			Wake(s.Outgoing)
-		}
-	})
 }
 
 // Record journals an event.

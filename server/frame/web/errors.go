@@ -100,9 +100,9 @@ var (
 		"under this key may have taken effect; send it again")
 
 	ErrManyConnections = unavailable("too many connections are open and none is idle; nothing was changed")
-	// ErrAnswerWaits is for what the provider has answered and the journal has no room for yet.
-	ErrAnswerWaits = unavailable("the provider has answered, but the server's disk is full; read the " +
-		"booking again later")
+	// ErrAnswerWaits is for what the provider was asked, and whose answer the journal cannot take yet.
+	ErrAnswerWaits = unavailable("the provider's answer cannot be kept yet, and it is not known what it will " +
+		"be; read the booking again later")
 	// ErrDoneBefore is for a repetition under a key whose earlier attempt has paid or booked tickets.
 	ErrDoneBefore = unavailable("the server's disk is full; an earlier attempt under this key stays in " +
 		"effect, and nothing else was changed")

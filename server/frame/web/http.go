@@ -76,13 +76,20 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 		}
 		if caller != nil {
 			w.(*Recorder).Partner, _ = any(caller).(*auth.Partner)
-			again := func(st ledger.State, now time.Time) error {
+			acts := &acting{again: func(st ledger.State, now time.Time) error {
 				if find(st, hash, now) == nil {
 					return stranger
 				}
 				return nil
+			}}
+			err = h(w, r.WithContext(context.WithValue(r.Context(), actingKey{}, acts)), caller)
+			// What is in the journal counts, or may come to count, whatever was found out later.
+			if acts.changed && errors.Is(err, live.ErrSilent) {
+				return live.ErrDoubt
 			}
-			err = h(w, r.WithContext(context.WithValue(r.Context(), againKey{}, again)), caller)
+			if acts.changed {
+				return err // it has waited
+			}
 		} else {
 			err = stranger
 		}
@@ -97,20 +104,30 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 	})
 }
 
-// againKey is the key of the function that looks the caller of a request up again.
-type againKey struct{}
+// acting is the request of an identified caller, in its context.
+type acting struct {
+	again   func(ledger.State, time.Time) error // looks the caller up again
+	changed bool                                // a line of it is in the journal
+}
+
+type actingKey struct{}
 
 // Update journals what decide returns for a request of an identified caller, who is looked up again under
 // the lock: the key may have been revoked, or the session ended, while the body was on its way.
 func (s *Core) Update(r *http.Request, decide func(ledger.State, time.Time) ([]ledger.Entry, error),
 	after func(ledger.State, time.Time)) (seq uint64, err error) {
-	again := r.Context().Value(againKey{}).(func(ledger.State, time.Time) error)
+	acts := r.Context().Value(actingKey{}).(*acting)
 	return s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
-		if err := again(st, now); err != nil {
+		if err := acts.again(st, now); err != nil {
 			return nil, err
 		}
 		return decide(st, now)
-	}, after)
+	}, func(st ledger.State, now time.Time) {
+		acts.changed = true
+		if after != nil {
+			after(st, now)
+		}
+	})
 }
 
 // NotRouted answers what no route matches: 405 where the path has another method, else 404.

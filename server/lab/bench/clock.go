@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
+	"waybill/store/live"
 )
 
 // GetClock answers GET /test/clock (decisions clock.test, clock.frozen).
@@ -75,6 +77,9 @@ func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, se
 	}, nil)
 	if err == nil { // what is due by then happens before the answer
 		err = s.moved(frozen)
+	} else if errors.Is(err, live.ErrDoubt) {
+		s.Still.Store(frozen) // and what is due by then, once the line counts
+		s.WakeAll()
 	}
 	return now, frozen, seq, err
 }
@@ -87,8 +92,7 @@ func (s *Bench) moved(frozen bool) error {
 		return nil
 	}
 	err := s.clockMoved()
-	web.Wake(s.ClockMoved)
-	web.Wake(s.Outgoing)
+	s.WakeAll()
 	return err
 }
 

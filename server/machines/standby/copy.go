@@ -207,7 +207,7 @@ func (c *journalCopy) append(text []byte) error {
 	if _, err := c.sync(); err != nil {
 		return err
 	}
-	return c.o.whenRoom(func() error { return erase.CarryOut(c.fsys, erased, l.Stamp) })
+	return c.o.whenRoom(func() error { return erase.CarryOut(c.fsys, erased, l.Seq) })
 }
 
 // accept returns journal.ErrNewer for a line that a newer version has written, and removes beside the journal

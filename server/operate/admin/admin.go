@@ -22,7 +22,8 @@ type Executor struct {
 	provider  *provider.Confirmer
 	witness   *witness.Collector
 	reports   func() error // writes the reports that are queued; returns when they are there
-	importing sync.Mutex   // one import, key rotation, or erasure at a time
+	erasures  *web.Loop
+	importing sync.Mutex // one import, key rotation, or erasure at a time
 }
 
 // Alone runs do while no import, no key rotation and no erasure runs.
@@ -35,7 +36,7 @@ func (s *Executor) Alone(do func() error) error {
 // New returns the room.
 func New(core *web.Core, identity *oidc.Trusted, reports func() error, carrier *carrier.Dispatcher,
 	outbox *outbox.Relay, provider *provider.Confirmer, witness *witness.Collector) *Executor {
-	return &Executor{
+	s := &Executor{
 		Core:     core,
 		identity: identity,
 		reports:  reports,
@@ -44,4 +45,6 @@ func New(core *web.Core, identity *oidc.Trusted, reports func() error, carrier *
 		provider: provider,
 		witness:  witness,
 	}
+	s.erasures = core.NewLoop("an erasure is not complete", s.completeErasures)
+	return s
 }

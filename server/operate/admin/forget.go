@@ -15,11 +15,13 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/report"
+	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/store/durable/pace"
 	"waybill/store/inspect"
 	"waybill/store/journal"
+	"waybill/store/live"
 )
 
 // Erasure of personal data: `waybill forget`. A line of the type personal.erased says whose passengers are
@@ -27,9 +29,8 @@ import (
 // that line on no state has the names, so that nothing written later can show them; what was written before
 // is what there is to look for.
 //
-// A forget can be cut short at any moment. What its line has named is then still to be done, which every
-// later forget does first, whomever it is for: it finds the lines by what was named and not by what is left
-// in them.
+// A forget can be cut short at any moment. What its line has named is then still to be done, which the loop
+// of erasures does, after a start too (store.Store.Erase).
 
 // erasure is one forget on its way: what it has found, and what it has done.
 type erasure struct {
@@ -41,14 +42,12 @@ type erasure struct {
 	read   journal.Head    // up to where the journal was looked through
 	pace   *pace.Pace      // at which that is
 	begun  uint64          // the first line that this forget wrote; 0 before
-	last   journal.Stamp   // and the last
 
 	lines []uint64         // found since the last line was written
 	users map[auth.ID]bool // who are gone and had the address
 	// completions has, by report, the lines that have the hash of its file.
 	completions map[ids.ID][]uint64
-	named       []journal.Erasure // by the lines that this forget wrote
-	done        struct{ tickets, reports int }
+	done        struct{ tickets, lines, reports int }
 }
 
 // adminForget erases what the directory knows of the passengers of a booking, or of the bearer of an e-mail
@@ -92,22 +91,56 @@ func (x *erasure) run() error {
 			break
 		}
 	}
-	// The lines name what is erased before it is: cut short here, the next erasure goes on from them.
-	if len(x.named) > 0 {
-		if err := x.s.Store.Erase(x.named, x.last); err != nil {
-			return err
-		}
+	err := x.s.erase()
+	if err != nil {
+		x.s.erasures.Wake()
 	}
-	// What lies beside the journal is written anew, or removed.
-	return errors.Join(x.s.reports(), x.s.outbox.RemoveLetters())
+	return err
+}
+
+// erase erases what lines have named, and what lies beside the journal of it: reports are written anew, and
+// letters removed. It is called while no other act of its kind runs.
+func (s *Executor) erase() error {
+	return s.Store.Erase(s.Base, func() error {
+		return errors.Join(s.reports(), s.outbox.RemoveLetters())
+	})
+}
+
+// completeErasures is the work of a loop: it does what forgets have left, cut short by a crash or an error.
+func (s *Executor) completeErasures() (time.Duration, error) {
+	if s.Store.Unerased() == 0 {
+		return web.Rarely, nil
+	}
+	return 0, s.Alone(s.erase)
+}
+
+// update journals what decide returns, and calls after where that is something. Where it is in the journal,
+// and the keeper is silent, it waits.
+func (x *erasure) update(decide func(ledger.State) []ledger.Entry, after func(now time.Time)) error {
+	wrote := false
+	seq, err := x.s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		return decide(st), nil
+	}, func(_ ledger.State, now time.Time) {
+		wrote = true
+		after(now)
+	})
+	if wrote && x.begun == 0 {
+		x.begun = seq
+	}
+	if errors.Is(err, live.ErrDoubt) {
+		fmt.Fprintln(x.act.Out, "the second machine that keeps the journal does not answer; this goes on once "+
+			"it does")
+		err = x.s.Store.Await(x.s.Base, func(ledger.State, time.Time) uint64 { return seq })
+	}
+	return err
 }
 
 // said returns what was done, or that there was nothing to do.
 func (x *erasure) said() string {
 	switch {
-	case len(x.named) > 0 || x.done.tickets > 0 || x.done.reports > 0:
+	case x.begun > 0:
 		return fmt.Sprintf("erased: the personal data of %s, in %s of the journal and %s",
-			words.Counted(x.done.tickets, "ticket"), words.Counted(len(x.named), "line"),
+			words.Counted(x.done.tickets, "ticket"), words.Counted(x.done.lines, "line"),
 			words.Counted(x.done.reports, "report"))
 	case x.email != "":
 		return "nothing to erase: no ticket and no line of the journal has that address"
@@ -166,20 +199,11 @@ func (x *erasure) bears(p booking.Passenger) bool {
 	return x.email != "" && auth.FoldEmail(address) == x.email
 }
 
-// look goes through the lines that were not looked at yet. The first look also finds what earlier erasures
-// have left.
+// look goes through the lines that were not looked at yet.
 func (x *erasure) look() error {
 	rep, err := inspect.Follow(x.s.Config.FS, x.read, x.line)
 	if err != nil {
 		return err
-	}
-	// What an erasure that was cut short has named and not erased is done along.
-	if x.read.Seq == 0 {
-		for _, left := range rep.Unerased {
-			x.lines = append(x.lines, left.Seq)
-		}
-		slices.Sort(x.lines)
-		x.lines = slices.Compact(x.lines)
 	}
 	x.read = rep.Head
 	return nil
@@ -288,29 +312,23 @@ func (x *erasure) name() (wrote bool, err error) {
 	reason := x.act.Form.Get("reason")
 	for len(todo) > manyForgotten {
 		e := &ledger.PassengersForgotten{Reason: reason}
-		_, err := s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		err := x.update(func(st ledger.State) []ledger.Entry {
 			e.Passengers = st.ToForget(todo[:manyForgotten])
 			if len(e.Passengers) == 0 {
-				return nil, nil
+				return nil
 			}
-			return []ledger.Entry{{
-				Event: e,
-				By:    &x.act.By,
-			}}, nil
-		}, nil)
+			return []ledger.Entry{{Event: e, By: &x.act.By}}
+		}, func(time.Time) { x.done.tickets += len(e.Passengers) })
 		if err != nil {
 			return false, err
 		}
-		x.done.tickets += len(e.Passengers)
 		todo = todo[manyForgotten:]
 	}
 	// What a file was told of the person, as its hash does: also where the file is gone, which may have been
 	// of anybody.
 	hashes := x.hashesOf(reports, files)
 	e := &ledger.PersonalErased{Reason: reason}
-	var at journal.Stamp
-	at.Seq, err = s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
-		at.Time = now
+	err = x.update(func(st ledger.State) []ledger.Entry {
 		e.Passengers = st.ToForget(todo)
 		e.Reports = nil
 		e.Lines = x.lines
@@ -319,30 +337,22 @@ func (x *erasure) name() (wrote bool, err error) {
 			e.Lines = slices.Concat(x.lines, hashes)
 		}
 		if len(e.Lines) == 0 && len(e.Passengers) == 0 {
-			return nil, nil
+			return nil
 		}
-		return []ledger.Entry{{
-			Event: e,
-			By:    &x.act.By,
-		}}, nil
-	}, nil)
-	if err != nil || len(e.Lines) == 0 && len(e.Passengers) == 0 {
-		return false, err
-	}
-	x.last = at
-	if x.begun == 0 {
-		x.begun = at.Seq
-	}
-	for _, seq := range e.Lines {
-		x.named = append(x.named, journal.Erasure{
-			Seq: seq,
-			At:  at.Time,
-		})
-	}
-	x.lines = nil
-	x.done.tickets += len(e.Passengers)
-	x.done.reports += len(e.Reports)
-	return true, nil
+		return []ledger.Entry{{Event: e, By: &x.act.By}}
+	}, func(now time.Time) {
+		wrote = true
+		named := make([]journal.Erasure, len(e.Lines))
+		for i, line := range e.Lines {
+			named[i] = journal.Erasure{Seq: line, At: now}
+		}
+		s.Store.ToErase(named)
+		x.lines = nil
+		x.done.lines += len(e.Lines)
+		x.done.tickets += len(e.Passengers)
+		x.done.reports += len(e.Reports)
+	})
+	return wrote, err
 }
 
 // hashesOf takes out of completions the lines that have the hash of a file which told of the person, or which

@@ -2,12 +2,16 @@ package admin_test
 
 import (
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waybill/server"
@@ -82,16 +86,11 @@ func (d *stopping) List(dir string) ([]string, error) {
 }
 
 // Erasure: wherever a forget is cut short, saying it again does the rest, and then says that there is
-// nothing left. It makes no difference whether it is said of the same passenger. Every third place is tried
-// by default, and with -long each.
+// nothing left. It makes no difference whether it is said of the same passenger.
 func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 	t.Parallel()
 	places := 0
-	step := 3
-	if *rig.Long {
-		step = 1
-	}
-	for whole := false; !whole; places += step {
+	for whole := false; !whole; places++ {
 		dir := t.TempDir()
 		disk := &stopping{FS: durable.Dir(dir)}
 		s, key := rig.Demo(t, server.Config{Dir: dir, FS: disk})
@@ -154,9 +153,57 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		}
 	}
 	// How many there are depends on what the server writes beside it.
-	if places < 10 {
+	if places < 6 {
 		t.Errorf("only %d places", places)
 	}
+}
+
+// Decision erasure.whole: a server completes what a forget has left, also after a start. Where it cannot, it
+// says so in its log and its metrics, and tries again after a minute.
+func TestAServerCompletesAnErasure(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var fails atomic.Bool
+		disk := &rig.Troubled{FS: durable.Dir(dir), OnRename: func(to string) error {
+			if fails.Load() && strings.HasPrefix(to, "journal/") {
+				return syscall.EIO
+			}
+			return nil
+		}}
+		log := new(rig.Logged)
+		cfg := server.Config{Dir: dir, FS: disk, Now: rig.BubbleClock()}
+		cfg.Log = slog.New(slog.NewTextHandler(log, nil))
+		s, key := rig.Demo(t, cfg)
+		open := func() string {
+			metrics := rig.Ask(s, "", "GET", "/metrics", "").Body.String()
+			return regexp.MustCompile(`waybill_erasures_open \d+`).FindString(metrics)
+		}
+		rig.BookForLesia(t, s, key, rig.Bukovel)
+		fails.Store(true)
+		if _, err := rig.Forget(s, "email", "lesia@example.com"); err == nil {
+			t.Error("nothing is wrong with a forget that could not write")
+		}
+		if got := open(); got != "waybill_erasures_open 1" {
+			t.Errorf("after a forget that was cut short: %q", got)
+		}
+		s.Close()
+		s, err := server.Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		time.Sleep(time.Minute)
+		if got := open(); got != "waybill_erasures_open 1" || !log.Has("WARN", "an erasure is not complete") {
+			t.Errorf("where a start cannot complete it: %q", got)
+		}
+		fails.Store(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if files := rig.FilesWith(t, dir, "lesia@"); len(files) > 0 || open() != "waybill_erasures_open 0" {
+			t.Errorf("a minute later it stands in %q: %s", files, open())
+		}
+		rig.CompareWithReplay(t, s, dir, true)
+	})
 }
 
 // Erasure beside paid retries: an answer that is kept while the journal is looked through, and a booking

@@ -219,7 +219,7 @@ func (s *Executor) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 		return e, nil
 	})
 	if errors.Is(err, live.ErrDoubt) {
-		s.ShowKept()
+		s.Shown.Wake()
 	}
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 )
@@ -138,6 +137,6 @@ func (s *Executor) adminOutboxRetry(a *Act) (string, error) {
 	if errors.Is(err, errNoneParked) {
 		err = nil
 	}
-	web.Wake(s.Outgoing)
+	s.Outgoing.Wake()
 	return words.Counted(retried, "message") + words.Are(retried) + "tried again", err
 }

@@ -8,7 +8,6 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
-	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 )
@@ -107,6 +106,6 @@ func (s *Executor) adminTicketAnswer(a *Act) (string, error) {
 		status, payment := t.Status(now)
 		said = fmt.Sprintf("%s is %s/%s", ticket, status, payment)
 	})
-	web.Wake(s.Outgoing)
+	s.Outgoing.Wake()
 	return said, err
 }

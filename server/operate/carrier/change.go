@@ -10,7 +10,6 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
-	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/proof/story"
@@ -79,7 +78,7 @@ func (s *Dispatcher) change(a Act, decide decideRun) (*Outcome, error) {
 		},
 	)
 	if errors.Is(err, live.ErrDoubt) {
-		s.ShowKept()
+		s.Shown.Wake()
 	}
 	if err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (s *Dispatcher) change(a Act, decide decideRun) (*Outcome, error) {
 		if _, err := s.ShowTimetable(); err != nil {
 			return nil, err
 		}
-		web.Wake(s.Outgoing)
+		s.Outgoing.Wake()
 	}
 	if a.DryRun {
 		o.Said = "dry run, nothing is changed: " + o.Said

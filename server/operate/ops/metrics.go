@@ -77,6 +77,7 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	x := exposition{wire.NewWriter()}
 	s.writeRequests(x)
 	writeJournal(x, s.Counts)
+	s.writeErasures(x)
 	s.writeKeeper(x)
 	if err := s.writeWitnesses(x); err != nil {
 		return err
@@ -187,6 +188,12 @@ func writeJournal(x exposition, c *web.Counts) {
 		x.single("waybill_snapshot_timestamp_seconds", "gauge", "When the last snapshot was written.",
 			float64(at)/1e3)
 	}
+}
+
+// writeErasures writes how many lines of the journal are still to be erased.
+func (s *Monitor) writeErasures(x exposition) {
+	x.single("waybill_erasures_open", "gauge", "Lines of the journal that an erasure has named and not yet "+
+		"erased.", s.Store.Unerased())
 }
 
 // writeKeeper writes what is counted of the keeper; without one all of it stays zero.

@@ -88,7 +88,7 @@ func finishCopy(to durable.FS) (verify.Report, error) {
 		return nil
 	})
 	if err == nil {
-		err = erase.CarryOut(to, found.Unerased, found.Head.Stamp)
+		err = erase.CarryOut(to, found.Unerased, found.Head.Seq)
 	}
 	if err != nil {
 		return verify.Report{}, err

@@ -20,12 +20,9 @@ import (
 // Without a mail server e-mails become files. Old ones are removed after some days (decision messages.files),
 // as nobody else does it: beside a journal of 205 MB they took 1.4 GB. They share a sync.
 
-const (
-	tidyEvery = time.Hour // between removals of old letters
-	// manyYoung is how many young letters in a row end a search for old ones. Letters are looked at in the
-	// order of their lines, so that those after them are younger, but for a few that were written late.
-	manyYoung = 1000
-)
+// manyYoung is how many young letters in a row end a search for old ones. Letters are looked at in the
+// order of their lines, so that those after them are younger, but for a few that were written late.
+const manyYoung = 1000
 
 // filed are the letters that became files.
 type filed struct {
@@ -77,30 +74,6 @@ func (f *filed) sync(fsys durable.FS, messages []gone) (lost map[string]bool, er
 		return nil, nil
 	}
 	return lost, durable.SyncFiles(fsys, ledger.OutboxDir, names)
-}
-
-// RunLetters removes old letters while the server runs.
-func (s *Relay) RunLetters() {
-	for s.Base.Err() == nil {
-		if !s.Still.Load() {
-			s.tidyLetters()
-		}
-		select {
-		case <-s.Base.Done():
-		case done := <-s.tidying:
-			done <- s.tidyLetters()
-		case <-time.After(tidyEvery):
-		}
-	}
-}
-
-// tidyLetters removes old letters, and logs an error.
-func (s *Relay) tidyLetters() error {
-	err := s.RemoveOldLetters()
-	if err != nil && s.Base.Err() == nil {
-		s.Log.Warn("old letters could not be removed; the removal will be tried again", "err", err)
-	}
-	return err
 }
 
 // RemoveOldLetters removes the e-mails that became files more than LettersDays ago, by the directory's clock.

@@ -50,8 +50,8 @@ func TestLettersGoAfterTheirDays(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), LettersDays: told})
 			defer func() { s.Close() }()
-			room := outbox.New(s.Core)
 			paysOne(t, s, key)
+			room := outbox.New(s.Core)
 			time.Sleep(time.Duration(days)*24*time.Hour - 2*time.Second)
 			if err := room.RemoveOldLetters(); err != nil {
 				t.Fatal(err)

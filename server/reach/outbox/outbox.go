@@ -7,7 +7,11 @@
 package outbox
 
 import (
+	"sync"
+	"time"
+
 	"waybill/server/frame/web"
+	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 )
 
@@ -21,8 +25,18 @@ type Relay struct {
 	observer  *Observer           // nil: there is none
 	tries     tries
 	filed     filed // e-mails that became files
-	sending   web.Loop
-	tidying   web.Loop // of old letters
+
+	// Only the loop uses these.
+	lanes [ledger.Lanes]lane
+	known uint64    // how many of the messages that have come into the outbox the lanes have
+	sent  []gone    // not journalled yet
+	flush time.Time // from when on sent is journalled
+
+	attempts sync.WaitGroup // that are under way
+	results  struct {       // of attempts that have ended
+		mu   sync.Mutex
+		list []result
+	}
 }
 
 // HasMailServer reports whether e-mails are sent; otherwise they become files.
@@ -32,10 +46,13 @@ func (s *Relay) HasMailServer() bool {
 
 // New returns the room.
 func New(core *web.Core) *Relay {
-	return &Relay{
-		Core:    core,
-		filed:   filed{unsynced: map[string]string{}},
-		sending: core.NewLoop(),
-		tidying: core.NewLoop(),
+	s := &Relay{
+		Core:  core,
+		filed: filed{unsynced: map[string]string{}},
 	}
+	s.Outgoing = core.NewLoop("messages could not be sent", s.sendMessages)
+	core.NewLoop("old letters could not be removed", func() (time.Duration, error) {
+		return web.Rarely, s.RemoveOldLetters()
+	})
+	return s
 }

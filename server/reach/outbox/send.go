@@ -11,6 +11,7 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 	"waybill/store/live"
@@ -47,75 +48,48 @@ type lane struct {
 	rests time.Time
 }
 
-// due starts the attempts that are due, as far as the lane has places, and returns the time until the next.
-func (l *lane) due(now time.Time, start func(id string)) time.Duration {
-	for len(l.todo) > 0 && l.underWay < maxSending {
-		if wait := l.todo[0].At.Sub(now); wait > 0 {
-			return wait
-		}
-		l.underWay++
-		start(heap.Pop(&l.todo).(ledger.Due).ID)
+// sendMessages starts the attempts that are due, several at a time to each peer, and journals which messages
+// were sent. It returns the time until the next is due.
+func (s *Relay) sendMessages() (wait time.Duration, err error) {
+	if s.Still.Load() {
+		s.attempts.Wait() // of the time before it stood still
 	}
-	return time.Hour
+	s.takeResults()
+	now, err := s.take()
+	if err != nil {
+		return 0, err
+	}
+	if s.Still.Load() {
+		s.sendInTurn(now)
+		return s.record(), nil
+	}
+	wait = web.Rarely
+	if len(s.sent) > 0 {
+		wait = time.Until(s.flush)
+	}
+	if wait <= 0 {
+		wait = s.record() // before the lanes: what it finds lost is tried again
+	}
+	for i := range s.lanes {
+		wait = min(wait, s.start(i, now))
+	}
+	return wait, nil
 }
 
-// Run sends messages while the server runs, several at a time to each peer. When the server stops it ends
-// after the attempts that are under way.
-func (s *Relay) Run() {
-	x := &sender{Relay: s, results: make(chan result)}
-	for s.Base.Err() == nil || x.underWay() > 0 {
-		now, err := x.take()
-		if err != nil && x.underWay() == 0 {
-			break // the journal cannot be written, or a stop finds the keeper silent
-		}
-		wait := time.Hour
-		if !s.Still.Load() {
-			wait = x.start(now)
-		}
-		select {
-		case done := <-s.sending:
-			done <- x.sendDue()
-		case ended := <-x.results:
-			x.ended(ended)
-		case <-x.flush:
-			x.record()
-		case <-s.Base.Done():
-			if x.underWay() > 0 {
-				x.ended(<-x.results)
-			}
-		case <-s.Outgoing:
-		case <-time.After(wait):
-		}
-	}
-	x.record()
-}
-
-// sender holds the attempts of one Run. Only the goroutine of Run uses it.
-type sender struct {
-	*Relay
-	lanes   [ledger.Lanes]lane
-	known   uint64           // how many of the messages that have come into the outbox the lanes have
-	results chan result      // of the attempts under way
-	sent    []gone           // not journalled yet
-	flush   <-chan time.Time // when sent is journalled; nil while it is empty
-}
-
-// underWay returns how many attempts are under way.
-func (x *sender) underWay() int {
-	n := 0
-	for i := range x.lanes {
-		n += x.lanes[i].underWay
-	}
-	return n
+// Finish waits for the attempts that are under way when the loops have ended, and journals what was sent.
+func (s *Relay) Finish() {
+	s.attempts.Wait()
+	s.takeResults()
+	s.record()
 }
 
 // take adds the new messages of the outbox to the lanes, and returns the instant.
-func (x *sender) take() (now time.Time, err error) {
-	err = x.Store.Await(x.Base, func(st ledger.State, at time.Time) uint64 {
+func (s *Relay) take() (now time.Time, err error) {
+	err = s.Store.Await(s.Base, func(st ledger.State, at time.Time) uint64 {
 		var list []*ledger.Message
-		list, x.known = st.Outbox.Arrived(x.known)
+		list, s.known = st.Outbox.Arrived(s.known)
 		for _, m := range list {
-			heap.Push(&x.lanes[m.Lane()].todo, m.DueAt(m.At))
+			heap.Push(&s.lanes[m.Lane()].todo, m.DueAt(m.At))
 		}
 		now = at
 		return live.All
@@ -123,90 +97,96 @@ func (x *sender) take() (now time.Time, err error) {
 	return now, err
 }
 
-// start starts the attempts that are due, and returns the time until the next.
-func (x *sender) start(now time.Time) time.Duration {
-	wait := time.Hour
-	for i := range x.lanes {
-		if x.Base.Err() != nil {
-			break
+// start starts the attempts of a lane that are due, as far as it has places, and returns the time until the
+// next. Each wakes the loop at its end.
+func (s *Relay) start(which int, now time.Time) time.Duration {
+	l := &s.lanes[which]
+	for len(l.todo) > 0 && l.underWay < maxSending && s.Base.Err() == nil {
+		if wait := l.todo[0].At.Sub(now); wait > 0 {
+			return wait
 		}
-		wait = min(wait, x.lanes[i].due(now, func(id string) {
-			go func() {
-				ended := x.deliver(id)
-				ended.lane = i
-				x.results <- ended
-			}()
-		}))
+		l.underWay++
+		id := heap.Pop(&l.todo).(ledger.Due).ID
+		s.attempts.Go(func() {
+			ended := s.deliver(id)
+			ended.lane = which
+			s.results.mu.Lock()
+			s.results.list = append(s.results.list, ended)
+			s.results.mu.Unlock()
+			s.Outgoing.Wake()
+		})
 	}
-	return wait
+	return web.Rarely
 }
 
-// sendDue tries the messages that are due, one after the other, and journals the results.
-func (x *sender) sendDue() error {
-	for x.underWay() > 0 {
-		x.ended(<-x.results)
+// takeResults takes the results of the attempts that have ended.
+func (s *Relay) takeResults() {
+	s.results.mu.Lock()
+	list := s.results.list
+	s.results.list = nil
+	s.results.mu.Unlock()
+	for _, r := range list {
+		s.lanes[r.lane].underWay--
+		s.ended(r)
 	}
-	now, err := x.take()
-	if err != nil {
-		return err
-	}
-	for i := range x.lanes {
-		l := &x.lanes[i]
+}
+
+// sendInTurn tries the messages that are due, one after the other.
+func (s *Relay) sendInTurn(now time.Time) {
+	for i := range s.lanes {
+		l := &s.lanes[i]
 		for len(l.todo) > 0 && !l.todo[0].At.After(now) && !l.rests.After(now) {
-			ended := x.deliver(heap.Pop(&l.todo).(ledger.Due).ID)
+			ended := s.deliver(heap.Pop(&l.todo).(ledger.Due).ID)
 			ended.lane = i
 			l.rests = ended.again.At // zero where the peer has answered
-			l.underWay++
-			x.ended(ended)
+			s.ended(ended)
 		}
 	}
-	x.record()
-	return nil
 }
 
 // ended takes the result of an attempt.
-func (x *sender) ended(r result) {
-	x.lanes[r.lane].underWay--
+func (s *Relay) ended(r result) {
 	switch {
 	case r.sent.Message != nil:
-		x.sent = append(x.sent, r.sent)
-		if x.flush == nil {
-			x.flush = time.After(sentDelay)
+		if len(s.sent) == 0 {
+			s.flush = time.Now().Add(sentDelay)
 		}
+		s.sent = append(s.sent, r.sent)
 	case r.again.ID != "":
-		heap.Push(&x.lanes[r.lane].todo, r.again)
+		heap.Push(&s.lanes[r.lane].todo, r.again)
 	}
 }
 
 // secure makes the letters among the sent messages durable, before a line says that they were sent. Letters
 // that may not be durable are tried again.
-func (x *sender) secure() {
-	lost, err := x.filed.sync(x.Config.FS, x.sent)
+func (s *Relay) secure() {
+	lost, err := s.filed.sync(s.Config.FS, s.sent)
 	if err == nil {
 		return
 	}
-	now, _ := x.Now() // after the store has failed, nothing is tried again
-	x.sent = slices.DeleteFunc(x.sent, func(m gone) bool {
+	now, _ := s.Now() // after the store has failed, nothing is tried again
+	s.sent = slices.DeleteFunc(s.sent, func(m gone) bool {
 		if !lost[m.ID] {
 			return false
 		}
-		again := x.failed(m.Message, now, err).again
+		again := s.failed(m.Message, now, err).again
 		if again.ID != "" {
-			heap.Push(&x.lanes[m.Lane()].todo, again)
+			heap.Push(&s.lanes[m.Lane()].todo, again)
 		}
 		return true
 	})
 }
 
-// record journals the messages that were sent. If that fails, as on a full disk, it is tried again.
-func (x *sender) record() {
-	x.flush = nil
-	x.secure()
-	if x.recordSent(x.sent) == nil {
-		x.sent = nil
-		return
+// record journals the messages that were sent. Where that fails, as on a full disk, it returns when to try
+// it again.
+func (s *Relay) record() (again time.Duration) {
+	s.secure()
+	if s.recordSent(s.sent) == nil {
+		s.sent = nil
+		return web.Rarely
 	}
-	x.flush = time.After(time.Second)
+	s.flush = time.Now().Add(time.Second)
+	return time.Second
 }
 
 // overtaken reports whether a message is no longer true of its ticket. A ticket that was refunded while the

@@ -120,26 +120,17 @@ func (s *Confirmer) Answer(st ledger.State, now time.Time, ticket ids.ID, said b
 	return entries, nil
 }
 
-// keepAnswer journals an answer. On a full disk it waits for room until ctx is over, and then goes on in the
-// background, as the provider does not repeat its answer.
+// keepAnswer journals an answer. On a full disk, and while the keeper is silent, it tries again until ctx is
+// over. Then the ticket stays marked, and the loop asks again: the same question has the same answer.
 func (s *Confirmer) keepAnswer(ctx context.Context, ticket ids.ID,
 	said booking.Verdict) (seq uint64, err error) {
-	defer web.Wake(s.Outgoing)
-	keep := func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+	defer s.Outgoing.Wake()
+	seq, err = s.UpdateWithRoom(ctx, func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		return s.Answer(st, now, ticket, said, "", nil)
+	}, nil)
+	if web.Later(err) {
+		s.Log.Warn("the provider's answer is not kept yet", "ticket", ticket, "err", err)
+		err = web.ErrAnswerWaits
 	}
-	seq, err = s.UpdateWithRoom(ctx, keep, nil)
-	if !web.Later(err) {
-		return seq, err
-	}
-	s.Log.Warn("the provider's answer will be kept as soon as possible", "ticket", ticket, "err", err)
-	s.Tasks.Go(func() {
-		if _, err := s.UpdateWithRoom(s.Base, keep, nil); err != nil {
-			s.Log.Warn("the provider's answer was not kept; the next start asks again",
-				"ticket", ticket, "err", err)
-			return
-		}
-		web.Wake(s.Outgoing)
-	})
-	return 0, web.ErrAnswerWaits
+	return seq, err
 }

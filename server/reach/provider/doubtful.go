@@ -6,123 +6,157 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 	"waybill/store/live"
 )
 
-// Tickets that a crash has left in doubt: the provider was asked about them, and its answer was not kept. No
-// client waits for it any more. So the mark is not taken off after a time without an answer, as it is while a
-// client waits.
+// Tickets in doubt: the provider was asked about them, or was to be, its answer was not kept, and no client
+// waits for it any more, since a crash or an answer with a doubt. So the mark is not taken off after a time
+// without an answer, as it is while a client waits.
 
 const (
 	askAgainAfter = 30 * time.Second // at first; then each time after twice as long
 	askAgainMost  = 5 * time.Minute
 )
 
-// doubtful is a question that is asked again until it is answered.
-type doubtful struct {
-	Confirmation
-	due   time.Time     // when it is asked again; zero: at once
+// unanswered says when the provider is asked again.
+type unanswered struct {
+	due   time.Time
 	pause time.Duration // after the next time without an answer
 }
 
-// FindDoubtful finds each ticket whose answer was lost in a crash, for [Confirmer.RunDoubtful]. A server
-// without a provider has nobody to ask: its tickets stay marked, and the log says how to go on.
-func (s *Confirmer) FindDoubtful() {
-	var list []*doubtful
-	s.Store.View(func(st ledger.State, _ time.Time) {
-		st.Bookings.EachPending(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
-			list = append(list, &doubtful{
-				Confirmation: Confirmation{ask.Key.String(), t.Pending, b.ID, t.ID},
-				pause:        askAgainAfter,
-			})
-		})
-	})
-	if len(list) > 0 && s.Confirm == nil {
+// taken are the tickets about which others ask.
+type taken struct {
+	mu      sync.Mutex
+	tickets map[ids.ID]bool
+}
+
+// has reports whether somebody asks about a ticket.
+func (t *taken) has(ticket ids.ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tickets[ticket]
+}
+
+// Take keeps the loop from asking about tickets: a request does. It is called under the lock with the update
+// that marks them.
+func (s *Confirmer) Take(list []Confirmation) {
+	s.taken.mu.Lock()
+	defer s.taken.mu.Unlock()
+	for _, c := range list {
+		s.taken.tickets[c.Ticket] = true
+	}
+}
+
+// GiveBack ends what Take began. The loop asks about those tickets that are still marked.
+func (s *Confirmer) GiveBack(list []Confirmation) {
+	if len(list) == 0 {
+		return
+	}
+	s.taken.mu.Lock()
+	for _, c := range list {
+		delete(s.taken.tickets, c.Ticket)
+	}
+	s.taken.mu.Unlock()
+	s.again.Wake()
+}
+
+// Start looks at the tickets in doubt that a start finds. A copy that a test bench has made leaves them to
+// its parent, which has asked. A server without a provider has nobody to ask: its tickets stay marked, and
+// the log says how to go on.
+func (s *Confirmer) Start(forked bool) {
+	list, _, _ := s.inDoubt()
+	if forked {
+		s.Take(list)
+	} else if len(list) > 0 && s.Confirm == nil {
 		s.Log.Warn("tickets wait for a provider's answer, but no provider is configured; set "+
 			"-provider-url, or answer with waybill ticket answer",
 			"tickets", len(list), "list", "waybill ticket asked", "answer", "waybill ticket answer")
-		return
-	}
-	s.doubtful = list
-}
-
-// RunDoubtful asks again while the server runs. It ends once every question is answered, unless the clock may
-// stand still: then it is asked whether there is something to do.
-func (s *Confirmer) RunDoubtful() {
-	for s.Base.Err() == nil && (len(s.doubtful) > 0 || s.Config.TestClock) {
-		wait := time.Hour
-		if !s.Still.Load() {
-			wait = s.askDue(web.MaxAsking / 2) // the other places are for requests of now
-		}
-		select {
-		case <-s.Base.Done():
-		case <-time.After(wait):
-		case done := <-s.again:
-			s.askDue(1)
-			done <- nil
-		}
 	}
 }
 
-// askDue asks the questions that are due, so many at a time, and returns the time until the next.
-func (s *Confirmer) askDue(atATime int) (wait time.Duration) {
-	var now time.Time
-	err := s.Store.Await(s.Base, func(_ ledger.State, at time.Time) uint64 {
+// inDoubt returns the questions that nobody asks, and the instant, once all that it has seen counts.
+func (s *Confirmer) inDoubt() (list []Confirmation, now time.Time, err error) {
+	err = s.Store.Await(s.Base, func(st ledger.State, at time.Time) uint64 {
 		now = at
+		st.Bookings.EachPending(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
+			if !s.taken.has(t.ID) {
+				list = append(list, Confirmation{ask.Key.String(), t.Pending, b.ID, t.ID})
+			}
+		})
 		return live.All
 	})
+	return list, now, err
+}
+
+// askAgain asks about the tickets in doubt that are due, and returns the time until the next.
+func (s *Confirmer) askAgain() (wait time.Duration, err error) {
+	if s.Confirm == nil {
+		return web.Rarely, nil
+	}
+	list, now, err := s.inDoubt()
 	if err != nil {
-		return time.Hour // the server ends
+		return 0, err
+	}
+	atATime := web.MaxAsking / 2 // the other places are for requests of now
+	if s.Still.Load() {
+		atATime = 1
 	}
 	places := make(chan struct{}, atATime)
-	answered := make([]bool, len(s.doubtful))
+	left := map[ids.ID]*unanswered{}
 	var asked sync.WaitGroup
-	for i, d := range s.doubtful {
-		if d.due.After(now) {
+	for _, c := range list {
+		x := s.unanswered[c.Ticket]
+		if x == nil {
+			x = &unanswered{pause: askAgainAfter}
+		}
+		left[c.Ticket] = x
+		if x.due.After(now) {
 			continue
 		}
 		places <- struct{}{}
 		asked.Go(func() {
-			answered[i] = s.askOnce(d)
+			if s.askOnce(c) {
+				x.pause = 0
+			}
 			<-places
 		})
 	}
 	asked.Wait()
-	wait = time.Hour
-	var left []*doubtful
-	now, _ = s.Now()
-	for i, d := range s.doubtful {
-		if answered[i] {
+	s.unanswered = left
+	wait = web.Rarely
+	now, err = s.Now()
+	for ticket, x := range left {
+		if x.pause == 0 {
+			delete(left, ticket)
 			continue
 		}
-		if !d.due.After(now) {
-			d.due = now.Add(d.pause)
-			d.pause = min(2*d.pause, askAgainMost)
+		if !x.due.After(now) {
+			x.due = now.Add(x.pause)
+			x.pause = min(2*x.pause, askAgainMost)
 		}
-		wait = min(wait, d.due.Sub(now))
-		left = append(left, d)
+		wait = min(wait, x.due.Sub(now))
 	}
-	s.doubtful = left
-	return wait
+	return wait, err
 }
 
 // askOnce asks the provider about a ticket, and reports whether it has answered.
-func (s *Confirmer) askOnce(d *doubtful) bool {
-	refusal := s.ask(s.Base, d.Confirmation)
+func (s *Confirmer) askOnce(c Confirmation) bool {
+	refusal := s.ask(s.Base, c)
 	said := booking.Confirm
 	if refusal != nil {
 		said = booking.Refuse
-		s.Log.Warn("the provider did not confirm a ticket", "ticket", d.Ticket, "key", d.Key, "err", refusal)
+		s.Log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", refusal)
 	}
 	if refusal != nil && !errors.Is(refusal, outbound.ErrRefused) {
 		return false
 	}
-	if _, err := s.keepAnswer(s.Base, d.Ticket, said); err != nil {
+	if _, err := s.keepAnswer(s.Base, c.Ticket, said); err != nil {
 		s.Log.Error("the provider's answer was not kept; the next start asks again",
-			"ticket", d.Ticket, "err", err)
+			"ticket", c.Ticket, "err", err)
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,11 +35,15 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := make(chan bool)
 				answer := make(chan error)
+				var first sync.Once // asked again, it answers the same
 				s, key := rig.Demo(t, server.Config{Dir: string(disk.FS.(durable.Dir)), FS: disk,
 					Now: rig.BubbleClock(),
 					Confirm: func(context.Context, provider.Confirmation) error {
-						asked <- true
-						return <-answer
+						first.Do(func() {
+							asked <- true
+							<-answer
+						})
+						return c.answer
 					}})
 				b := rig.Call(t, s, key, "POST", "/v2/bookings",
 					rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking

@@ -1,6 +1,6 @@
 // Package provider asks the carrier's provider to confirm tickets, and journals its answers (decision
-// provider.asked). A [Confirmer] asks while a client waits, and asks again about tickets whose answers a
-// crash has lost.
+// provider.asked). A [Confirmer] asks while a client waits, and asks again about tickets whose answers nobody
+// has kept.
 package provider
 
 import (
@@ -18,8 +18,9 @@ type Confirmer struct {
 	Confirm Confirm       // nil: there is no provider, and tickets are confirmed at once
 	asking  chan struct{} // a place for each call
 
-	doubtful []*doubtful // only the goroutine of RunDoubtful uses it once that runs
-	again    web.Loop
+	again      *web.Loop // asks about tickets in doubt
+	taken      taken
+	unanswered map[ids.ID]*unanswered // of the loop's questions; only the loop uses it
 
 	resources *resource.Writer
 }
@@ -38,11 +39,13 @@ type Confirmation struct {
 // New returns the room.
 func New(core *web.Core, resources *resource.Writer,
 	confirm Confirm) *Confirmer {
-	return &Confirmer{
+	s := &Confirmer{
 		Core:      core,
 		Confirm:   confirm,
 		asking:    make(chan struct{}, web.MaxAsking),
-		again:     core.NewLoop(),
+		taken:     taken{tickets: map[ids.ID]bool{}},
 		resources: resources,
 	}
+	s.again = core.NewLoop("the provider could not be asked again", s.askAgain)
+	return s
 }

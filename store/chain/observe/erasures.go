@@ -16,6 +16,8 @@ import (
 //
 // Unexplained and Unerased return the findings, after the reading.
 type Erasures struct {
+	Last uint64 // the last line that names any; 0 if none does
+
 	gone  map[uint64]erasedAt // by seq
 	named map[uint64][]string // by seq: the times of the erasures that other lines say
 }
@@ -42,6 +44,7 @@ func (x *Erasures) Line(at journal.Place, l *journal.Line) error {
 	}
 	erased, err := journal.ErasedBy(l)
 	for _, e := range erased {
+		x.Last = l.Seq
 		x.named[e.Seq] = append(x.named[e.Seq], e.At.Format(journal.TimeLayout))
 	}
 	return err

@@ -23,8 +23,8 @@ import (
 // CarryOut erases personal parts in a journal that nobody has open. named has the lines whose parts are named
 // to be erased and still there; by is the last line that names any. The snapshots that were made before that
 // line are removed.
-func CarryOut(fsys durable.FS, named []journal.Erasure, by journal.Stamp) error {
-	if err := RemoveSnapshots(fsys, by.Seq); err != nil {
+func CarryOut(fsys durable.FS, named []journal.Erasure, by uint64) error {
+	if err := RemoveSnapshots(fsys, by); err != nil {
 		return err
 	}
 	files, err := Files(fsys, named)
