@@ -49,7 +49,15 @@ func (st *Store[S, E]) openValue(x *start[S, E], lines ...live.Own) error {
 	}
 	cfg := st.cfg.live()
 	cfg.Durable = st.written
-	at := live.End{File: file, Size: x.end.Size, Head: x.end.Head}
+	if lock, can := st.lock.(durable.Checker); can {
+		cfg.Check = lock.Check
+		if err := lock.Check(x.end.Last, file); err != nil { // nobody can have moved it yet
+			st.cfg.Log.Warn("the file system gives no stable numbers: it is not seen if the directory is moved or "+
+				"restored under the server", "err", err)
+			cfg.Check = nil
+		}
+	}
+	at := live.End{Name: x.end.Last, File: file, Size: x.end.Size, Head: x.end.Head}
 	st.Value, err = live.Open(cfg, x.state, at, lines...)
 	head, _ := st.stem.top()
 	st.created = cmp.Or(x.first.Time, head.Time)

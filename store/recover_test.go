@@ -45,7 +45,9 @@ func killedJournal(t testing.TB, snapshots bool) map[string]string {
 		}
 	}
 	all := d.files()
-	closeStore(t, st)
+	if err := st.Close(); !errors.Is(err, errFault) { // the last lines cannot be signed
+		t.Fatal("Close: ", err)
+	}
 	delete(all, "checkpoints.log")
 	delete(all, "tree/00")
 	if names := named(all, "journal/"); len(names) != 2 || strings.Count(all[names[1]], "\n") < 5 {

@@ -43,7 +43,7 @@ func (st *Store[S, E]) runCheckpoints() {
 		select {
 		case _, open := <-st.grown:
 			if !open {
-				st.checkpoint()
+				st.unsigned = st.checkpoint()
 				return
 			}
 			now := time.Now()
@@ -54,22 +54,21 @@ func (st *Store[S, E]) runCheckpoints() {
 			due.Reset(max(wait, last.Add(checkpoint.Pause).Sub(now)))
 		case <-due.C:
 			first, last = (time.Time{}), time.Now()
-			if !st.checkpoint() {
+			if st.checkpoint() != nil {
 				due.Reset(checkpoint.Pause)
 			}
 		}
 	}
 }
 
-// checkpoint signs the newest durable line, and reports whether that went well. A checkpoint that cannot be
-// written loses nothing. The hashes of the tree come first, so that every line that a note vouches for can
+// checkpoint signs the newest durable line. A checkpoint that cannot be written loses nothing. The hashes of the tree come first, so that every line that a note vouches for can
 // be proven.
-func (st *Store[S, E]) checkpoint() bool {
+func (st *Store[S, E]) checkpoint() error {
 	st.signing.Lock()
 	defer st.signing.Unlock()
 	head, root := st.stem.top()
 	if head.Seq == st.signer.Signed() {
-		return true
+		return nil
 	}
 	err := st.stem.tree.Write()
 	if err == nil {
@@ -82,5 +81,5 @@ func (st *Store[S, E]) checkpoint() bool {
 	if err != nil {
 		st.cfg.Log.Warn("a checkpoint could not be written; it will be tried again", "err", err)
 	}
-	return err == nil
+	return err
 }

@@ -128,10 +128,11 @@ type Store[S, E any] struct {
 	lock    io.Closer // nil where the directory is only looked at
 	created time.Time // of the first line
 
-	grown   chan struct{} // something became durable; closed after the last line
-	stem    stem
-	signing sync.Mutex // one checkpoint at a time
-	signer  signing.Log
+	grown    chan struct{} // something became durable; closed after the last line
+	stem     stem
+	signing  sync.Mutex // one checkpoint at a time
+	unsigned error      // why a stop could not sign the last lines
+	signer   signing.Log
 
 	// What the writer counts for snapshots, once the store is open.
 	serving bool
@@ -208,6 +209,9 @@ func (st *Store[S, E]) Close() error {
 	}
 	close(st.grown)
 	st.background.Wait()
+	if err == nil && st.unsigned != nil {
+		err = fmt.Errorf("store: the last lines are not signed: %w", st.unsigned)
+	}
 	st.snapMu.Lock() // a snapshot that was asked for may still be under way
 	defer st.snapMu.Unlock()
 	return errors.Join(err, st.lock.Close())

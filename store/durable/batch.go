@@ -21,7 +21,7 @@ func Put(fsys FS, dir, name string, text []byte) error {
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := fsys.Create(temp)
+	f, err := createIn(fsys, dir, temp)
 	if err != nil {
 		return err
 	}

@@ -84,10 +84,12 @@ func (d Dir) Seal(name string) error {
 	return errors.Join(f.Chmod(0o400), f.Close())
 }
 
-// Mkdir makes a directory, and those above it, durably, unless it exists.
+// Mkdir makes a directory, and those above it, durably, unless it exists. One that is held is not made again.
 func (d Dir) Mkdir(dir string) error {
-	if err := d.mkdirSelf(); err != nil {
-		return err
+	if !d.rooted().IsHeld() {
+		if err := d.mkdirSelf(); err != nil {
+			return err
+		}
 	}
 	dir = path.Clean(dir)
 	if dir == "." {
@@ -143,7 +145,7 @@ func (d Dir) SyncDir(dir string) error {
 }
 
 // Lock takes a lock with flock, which ends with the process. A lock of fcntl would end when any part of the
-// process closes the file.
+// process closes the file. Until it is closed, the directory is held (rooted.Dir.Hold).
 func (d Dir) Lock(name string) (io.Closer, error) {
 	f, err := d.rooted().Open(name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,16 +164,62 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 		}
 		return nil, fmt.Errorf("store: %s: flock: %w", name, err)
 	}
-	return flocked{f}, nil
+	root, end, err := d.rooted().Hold()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &flocked{f, d, name, root, end}, nil
 }
 
-// flocked is a file that is locked.
-type flocked struct{ *os.File }
+// flocked is a file that is locked, of a directory that is held.
+type flocked struct {
+	*os.File
+	dir  Dir
+	name string
+	root *os.Root
+	end  func() error
+}
+
+// Check returns an error unless the directory, the lock and an open file of a name stand where they stood: by
+// device and inode. Else others would write where this process does not, or read what it does not write.
+func (l *flocked) Check(name string, f File) error {
+	there, err := os.Stat(string(l.dir))
+	if err != nil {
+		return err
+	}
+	here, err := l.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(there, here) {
+		return fmt.Errorf("store: %s is another directory than the one that was opened", l.dir)
+	}
+	if err := l.same(l.name, l.File); err != nil {
+		return err
+	}
+	if stands, real := f.(interface{ Stat() (fs.FileInfo, error) }); real {
+		return l.same(name, stands)
+	}
+	return nil
+}
+
+// same returns an error unless a name is that of an open file.
+func (l *flocked) same(name string, open interface{ Stat() (fs.FileInfo, error) }) error {
+	there, err := l.root.Lstat(name)
+	if err != nil {
+		return &fs.PathError{Op: "lstat", Path: l.dir.rooted().Path(name), Err: rooted.Cause(err)}
+	}
+	here, err := open.Stat()
+	if err == nil && !os.SameFile(there, here) {
+		err = fmt.Errorf("store: %s is another file than the one that was opened", l.dir.rooted().Path(name))
+	}
+	return err
+}
 
 // Close unlocks the file and closes it. To close it is not enough: a child process that is just being started
 // has the file open, too, until it runs its own program, and would keep the lock as long.
-func (f flocked) Close() error {
-	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.File.Close())
+func (l *flocked) Close() error {
+	return errors.Join(syscall.Flock(int(l.Fd()), syscall.LOCK_UN), l.File.Close(), l.end())
 }
 
 // Free returns the bytes that are free to this user.

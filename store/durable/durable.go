@@ -31,11 +31,13 @@ type FS interface {
 	Append(name string) (File, error) // opens an existing file to write at its end
 	Rename(from, to string) error
 	Remove(name string) error
-	Mkdir(dir string) error              // mode 0700, unless it exists
-	SyncDir(dir string) error            // makes the directory's entries durable
-	Seal(name string) error              // makes a file read-only, mode 0400
-	Lock(name string) (io.Closer, error) // until Close or the process's end; ErrLocked when another has it
-	Free() (int64, error)                // the bytes that are free
+	Mkdir(dir string) error   // mode 0700, unless it exists
+	SyncDir(dir string) error // makes the directory's entries durable
+	Seal(name string) error   // makes a file read-only, mode 0400
+	// Lock locks the directory until Close or the process's end; ErrLocked when another has it. Where the
+	// result is a Checker, it can say whether the directory is still the one that was locked.
+	Lock(name string) (io.Closer, error)
+	Free() (int64, error) // the bytes that are free
 }
 
 // File is a file that is open to be written at its end.
@@ -47,6 +49,11 @@ type File interface {
 	// Reserve makes sure that the file has room to grow to a size; its error is, or wraps, syscall.ENOSPC
 	// when it has not. Where a file system cannot promise that, room is looked for and not kept.
 	Reserve(size int64) error
+}
+
+// Checker says whether a directory that is locked, and a file that is open for writing, stand where they did.
+type Checker interface {
+	Check(name string, f File) error
 }
 
 // ErrLocked is the error of a lock that another process has.
@@ -118,7 +125,7 @@ func PublishOnce(fsys FS, dir, name string, write func(io.Writer) error, do func
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := fsys.Create(temp)
+	f, err := createIn(fsys, dir, temp)
 	if err != nil {
 		return err
 	}
@@ -136,6 +143,18 @@ func PublishOnce(fsys FS, dir, name string, write func(io.Writer) error, do func
 		return err
 	}
 	return fsys.SyncDir(dir)
+}
+
+// createIn makes a file in a directory, which somebody may have removed by hand.
+func createIn(fsys FS, dir, name string) (File, error) {
+	f, err := fsys.Create(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := fsys.Mkdir(dir); err != nil {
+			return nil, err
+		}
+		f, err = fsys.Create(name)
+	}
+	return f, err
 }
 
 // PublishText publishes a small file.

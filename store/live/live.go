@@ -72,7 +72,10 @@ type Config[S, E any] struct {
 	// bytes, and with how long its sync took.
 	Wrote   func(lines, bytes int, sync time.Duration)
 	Durable Durable // required
-	Keep    Keep    // unless it is nil, lines are durable once they are kept elsewhere, too
+	// Check, unless it is nil, is called once lines are on the disk and before they count, with the file of the
+	// journal that has them. Its error is one of writing.
+	Check func(name string, f durable.File) error
+	Keep  Keep // unless it is nil, lines are durable once they are kept elsewhere, too
 }
 
 // Keep begins to keep lines at another place. give is called with lines that are on this disk, in their
@@ -126,6 +129,7 @@ type Value[S, E any] struct {
 
 // End is the end of a journal, to which more lines are added.
 type End struct {
+	Name string       // of the file
 	File durable.File // open for appending, closed by the Value
 	Size int64        // of the file
 	Head journal.Head // the last line
@@ -152,6 +156,7 @@ func Open[S, E any](cfg Config[S, E], state S, at End, own ...Own) (*Value[S, E]
 		ended:   make(chan struct{}),
 		failed:  make(chan struct{}),
 		w: writer{
+			name: at.Name,
 			file: at.File,
 			size: at.Size,
 			head: at.Head,
@@ -334,6 +339,14 @@ func (v *Value[S, E]) Leave() {
 	}
 }
 
+// checked returns an error unless the journal's file stands where it was opened.
+func (v *Value[S, E]) checked() error {
+	if v.cfg.Check == nil {
+		return nil
+	}
+	return v.cfg.Check(v.w.name, v.w.file)
+}
+
 // Close lets nobody in any more, waits for what is pending, and closes the journal's file. Unless the journal
 // has failed, last sees the value after its last line. last may be nil.
 func (v *Value[S, E]) Close(last func(S, journal.Head)) error {
@@ -358,6 +371,11 @@ func (v *Value[S, E]) Close(last func(S, journal.Head)) error {
 	}
 	close(v.kick)
 	<-v.ended
+	if err == nil {
+		if err = v.checked(); err != nil {
+			err = fmt.Errorf("%w: %w", ErrFailed, err)
+		}
+	}
 	if err == nil {
 		v.giveBack() // before the last files: on a full disk they need it
 		if last != nil {

@@ -85,6 +85,7 @@ func (v *Value[S, E]) wait(b *batch[E], within time.Duration, late error) error 
 // writer is the journal's end. Open uses it before the writer goroutine starts, then only that goroutine, and
 // Close once that has ended.
 type writer struct {
+	name    string // of the file
 	file    durable.File
 	size    int64
 	end     int64        // up to which room is reserved in the file
@@ -225,7 +226,7 @@ func (v *Value[S, E]) flush() (Written, error) {
 	if err == nil {
 		err = w.file.Sync()
 	}
-	if err != nil {
+	if err = cmp.Or(err, v.checked()); err != nil {
 		return Written{}, err
 	}
 	if v.cfg.Wrote != nil {
@@ -281,6 +282,7 @@ func (v *Value[S, E]) rotate() error {
 		return errors.Join(err, f.Close())
 	}
 	v.giveBack()
+	v.w.name = name
 	v.w.file = f
 	v.w.size = 0
 	v.w.end = end

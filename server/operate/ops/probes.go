@@ -10,8 +10,13 @@ import (
 // GetLive answers the orchestrator, on /livez, /readyz and /healthz (decision probes.open). A server that is
 // not ready, or whose keeper is silent (decision keep.silent), answers only /livez.
 func (s *Monitor) GetLive(w http.ResponseWriter, r *http.Request) error {
-	if r.URL.Path != "/livez" && s.Store.Silent() {
-		return web.ErrSilent
+	if r.URL.Path != "/livez" {
+		if s.Store.Err() != nil {
+			return web.ErrUnavailable
+		}
+		if s.Store.Silent() {
+			return web.ErrSilent
+		}
 	}
 	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
 		w.String("status", "ok")

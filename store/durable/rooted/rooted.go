@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -34,6 +35,44 @@ var ErrIrregular = errors.New("is not a regular file")
 // maxReplaced is how often something is opened again that was replaced just then: a server publishes some
 // files about once a second.
 const maxReplaced = 100
+
+// held are the directories that this process holds open, by path.
+var held sync.Map
+
+// Hold opens the directory, and has this process find every name in it below what is open, and no longer by
+// the path, until the returned function is called: what comes in its place meanwhile is another directory.
+func (d Dir) Hold() (root *os.Root, end func() error, err error) {
+	root, err = d.open()
+	if err != nil {
+		return nil, nil, d.named("open", ".", err)
+	}
+	held.Store(d, root)
+	return root, func() error {
+		held.CompareAndDelete(d, root)
+		return root.Close()
+	}, nil
+}
+
+// IsHeld reports whether this process holds the directory.
+func (d Dir) IsHeld() bool {
+	_, is := held.Load(d)
+	return is
+}
+
+// open opens the directory.
+func (d Dir) open() (*os.Root, error) {
+	if root, is := held.Load(d); is {
+		return root.(*os.Root).OpenRoot(".")
+	}
+	at := cmp.Or(string(d), ".")
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		if info, bad := os.Stat(at); bad == nil && !info.IsDir() {
+			err = syscall.ENOTDIR // what os.OpenRoot says of it is only a text
+		}
+	}
+	return root, err
+}
 
 // Path returns the whole path of a name.
 func (d Dir) Path(name string) string {
@@ -94,12 +133,8 @@ func Cause(err error) error {
 
 // parent opens the directory that a name stands in, and returns the last part of the name.
 func (d Dir) parent(name string) (*os.Root, string, error) {
-	at := cmp.Or(string(d), ".")
-	root, err := os.OpenRoot(at)
+	root, err := d.open()
 	if err != nil {
-		if info, bad := os.Stat(at); bad == nil && !info.IsDir() {
-			err = syscall.ENOTDIR // what os.OpenRoot says of it is only a text
-		}
 		return nil, "", err
 	}
 	dir, base := path.Split(path.Clean(name))
