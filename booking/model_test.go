@@ -494,15 +494,7 @@ func (l *modelLeg) within(form []string) (from, to int) {
 			to = i
 		}
 	}
-	if from > to {
-		from, to = to, from
-	}
-	if from == to && to > 0 && to == len(form)-1 {
-		return from - 1, to
-	} else if from == to {
-		return from, to + 1
-	}
-	return from, to
+	return min(from, to), max(from, to)
 }
 
 // left returns how many seats are free for all legs of a journey.

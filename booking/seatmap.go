@@ -24,7 +24,7 @@ type SeatMap struct {
 // have a seat that it no longer has.
 type SeatTaken struct {
 	Seat     int16
-	From, To int16 // positions among the stops of the run as it is now
+	From, To int16 // positions among the stops of the run as it is now; equal where it has none of the ride
 	Booking  *Booking
 	Ticket   *Ticket
 	Until    time.Time // when the hold of who has yet to pay ends; zero where it does not

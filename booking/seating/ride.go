@@ -12,7 +12,8 @@ type Ride struct {
 // outward: from the last remaining stop at or before its boarding to the first remaining stop at or after its
 // alighting, where before and after are as in the ride's own form. Where none remains before, that is the
 // form's first stop, and where none remains after, its last. So a ride takes at least as much of the run as
-// was sold: mapped inward it would shrink, and somebody else would be sold a part of it.
+// was sold: mapped inward it would shrink, and somebody else would be sold a part of it. Only where all of it
+// lies before the form's first stop or after its last, it ends where it begins, and takes nothing.
 func (r Ride) In(form *schedule.Form) (from, to int16) {
 	return newMapping(r.Form, form).ride(r.From, r.To)
 }
@@ -97,10 +98,6 @@ func (m mapping) ride(soldFrom, soldTo int16) (from, to int16) {
 	}
 	if from > to { // the other form has the stops in another order
 		from, to = to, from
-	}
-	if from == to { // all of the ride lies before the other form's first stop, or after its last
-		from = min(from, m.last-1)
-		to = from + 1
 	}
 	return from, to
 }

@@ -27,7 +27,8 @@ func form(t *testing.T, stops string) *schedule.Form {
 	return f
 }
 
-// A ride is mapped into another form outward, so that it never becomes smaller (decision timetable.rides).
+// A ride is mapped into another form outward, so that it never becomes smaller, and is
+// nothing where nothing is left of it (decision timetable.rides).
 func TestARideIsMappedOutward(t *testing.T) {
 	for _, c := range []struct {
 		sold           string
@@ -45,8 +46,8 @@ func TestARideIsMappedOutward(t *testing.T) {
 		{"ABCD", 0, 1, "XBCD", 0, 1, "none remains before: the first stop"},
 		{"ABCD", 2, 3, "ABCX", 2, 3, "none remains after: the last stop"},
 		{"ABCD", 1, 2, "WXYZ", 0, 3, "none remains at all: all of it"},
-		{"ABCD", 0, 1, "BCD", 0, 1, "all of it lies before the first stop: the first segment"},
-		{"ABCD", 2, 3, "ABC", 1, 2, "all of it lies after the last stop: the last segment"},
+		{"ABCD", 0, 1, "BCD", 0, 0, "all of it lies before the first stop: nothing"},
+		{"ABCD", 2, 3, "ABC", 2, 2, "all of it lies after the last stop: nothing"},
 		{"ABCD", 1, 2, "DCBA", 1, 2, "the other way round"},
 		{"ABAC", 2, 3, "ABAC", 2, 3, "the second call at A"},
 		{"ABAC", 2, 3, "AXBAC", 3, 4, "the second call at A is the second"},
@@ -76,6 +77,9 @@ func TestASeatIsTakenAsTheRunIsAndAsItWasSold(t *testing.T) {
 		{"ABC", 0, 1, Ride{form(t, "ABC"), 1, 2}, "AC", true, "they overlap as the run is now"},
 		{"ACB", 0, 2, Ride{form(t, "CAB"), 0, 1}, "CAB", true, "they overlap as the hold was sold"},
 		{"CAB", 0, 1, Ride{form(t, "ACB"), 0, 2}, "CXAB", true, "they overlap as the ride was sold"},
+		{"ABC", 0, 1, Ride{form(t, "BC"), 0, 1}, "BC", false, "the hold is of no part of the run as it is now"},
+		{"ABC", 1, 2, Ride{form(t, "AB"), 0, 1}, "AB", false, "nor at the other end"},
+		{"BC", 0, 1, Ride{form(t, "ABC"), 0, 1}, "BC", false, "the ride is of no part of it"},
 	} {
 		plan := Plan{
 			Forms: []*schedule.Form{form(t, c.sold)},

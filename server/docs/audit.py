@@ -643,7 +643,7 @@ def kilometres(stops):
 # ==== Rides and runs: rules.md, Seats; journal.md, Forms and runs ===================================
 
 def ride_in(start, end, form, other):
-    """The ride from start to end in a form, as a ride in another form."""
+    """The ride from start to end in a form, as a ride in another form: of nothing if they are equal there."""
     if form.calls == other.calls:
         return start, end
     known = other.position
@@ -651,9 +651,6 @@ def ride_in(start, end, form, other):
     end = next((known[call] for call in form.calls[end:] if call in known), len(other.calls) - 1)
     if start > end:
         start, end = end, start
-    if start == end:
-        start = min(start, len(other.calls) - 2)
-        end = start + 1
     return start, end
 
 def overlap_in(form, one, two):
@@ -941,7 +938,7 @@ class Books:
         if not timetable.runs_on(*name):
             return False
         free, loads = self.room(leg, timetable.form(name[0]), without=ticket)
-        return seat in free and max(loads) < timetable.form(name[0]).seats
+        return seat in free and max(loads, default=0) < timetable.form(name[0]).seats
 
     # -- rules.md, Acts
 

@@ -124,6 +124,9 @@ func seatRows(m *booking.SeatMap, now time.Time) (rows []SeatRow) {
 	most := seats
 	bySeat := map[int][]booking.SeatTaken{}
 	for _, t := range m.Taken {
+		if t.From == t.To {
+			continue // of the run as it is now, the ticket has no part
+		}
 		seat := int(t.Seat)
 		bySeat[seat] = append(bySeat[seat], t)
 		most = max(most, seat)

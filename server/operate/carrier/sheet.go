@@ -1,6 +1,7 @@
 package carrier
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -94,7 +95,8 @@ func (m *Manifest) sheet() *sheet {
 		at := x.Rows[i].taken.From
 		if i == 0 || x.Rows[i-1].taken.From != at {
 			stop := &x.Stops[at]
-			x.Rows[i].Boards = fmt.Sprintf("%s, %s: %d", stop.Place, stop.Leaves, stop.Boarding)
+			when := cmp.Or(stop.Leaves, stop.Arrives) // a ride of nothing may begin at the last stop
+			x.Rows[i].Boards = fmt.Sprintf("%s, %s: %d", stop.Place, when, stop.Boarding)
 		}
 	}
 	return x

@@ -13,8 +13,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"waybill/server"
 	"waybill/server/lab/rig"
+	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
 	"waybill/store/durable"
 	"waybill/store/inspect"
@@ -110,6 +113,7 @@ func TestBothAuditorsAgree(t *testing.T) {
 		all = append(all, commit(t, h))
 	}
 	all = append(all, withoutJournal(t)...)
+	all = append(all, withRidesOfNothing(t))
 	for what, with := range oddities {
 		all = append(all, rig.Forge(t, h.dir, func(lines []string) []string {
 			for i, l := range lines {
@@ -155,6 +159,54 @@ func withoutJournal(t *testing.T) []string {
 		}
 	}
 	return []string{empty, named}
+}
+
+// withRidesOfNothing returns the directory of a server that sold the first stretch of a run, before an import
+// without the first stop. Decision timetable.rides: who rode there takes no seat of what is left of the run.
+// So nothing is a surplus beside three who fill the bus, and who did not pay in time still can.
+func withRidesOfNothing(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	var clock rig.HandClock
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: clock.Now})
+	book := func(query string, passengers int) (id string) {
+		offer := rig.Offer(t, s, key, query)
+		a := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, passengers))
+		if a.Status != 201 {
+			t.Fatal(a)
+		}
+		return a.Data.Booking.ID
+	}
+	pay := func(id string) rig.Answer { return rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "") }
+	first := "departureCitySlug=ivano-frankivsk&arrivalCitySlug=nadvirna"
+	rest := "departureCitySlug=nadvirna&arrivalCitySlug=bukovel"
+	lapsed := book(first, 1)
+	clock.Move(21 * time.Minute)
+	for _, id := range []string{book(first, 1), book(rest, 3)} {
+		if a := pay(id); a.Status != 200 {
+			t.Fatal(a)
+		}
+	}
+	var said bytes.Buffer
+	feed := rig.FeedWith(t, map[string][][2]string{
+		"stop_times.txt": {{"fb-0900,09:00:00,09:00:00,1,frankivsk-bus,,\n", ""}},
+	})
+	if err := s.Admin.Import(feed, "without the first stop", admin.ImportOptions{}, &said); err != nil {
+		t.Fatal(err)
+	}
+	for _, surplus := range []string{"seats are taken", "belongs to the tickets"} {
+		if strings.Contains(said.String(), surplus) {
+			t.Errorf("the import says\n%s", &said)
+		}
+	}
+	if a := pay(lapsed); a.Status != 200 || a.Data.Booking.Tickets[0].Slices[0].Seat.Label != "2" {
+		t.Errorf("paid after the import: %+v, want seat 2, as 1 is of who rides there as sold", a)
+	}
+	rig.CompareWithReplay(t, s, dir, false)
+	if o := ours(t, dir); o.Verdict == "books" || o.Verdict == "damaged" {
+		t.Errorf("verify says %+v", o)
+	}
+	return dir
 }
 
 // compareOpinions sees that both auditors say the same of a directory.
