@@ -34,6 +34,19 @@ func (s *Session) LastUsed() time.Time {
 	return slices.MaxFunc([]time.Time{s.Used, time.UnixMilli(s.use.Load()).UTC()}, time.Time.Compare)
 }
 
+// LastUses returns what no line of the journal says: in Unix milliseconds, when each partner last called the
+// legacy interface, and when each session was last used, by their ids.
+func LastUses(p *Partners, a *Accounts) map[ID]*atomic.Int64 {
+	all := map[ID]*atomic.Int64{}
+	for _, x := range p.list {
+		all[x.ID] = x.use
+	}
+	for id, s := range a.sessions {
+		all[id] = s.use
+	}
+	return all
+}
+
 // NewTokens returns the hashes of new tokens and when they end.
 func NewTokens(now time.Time, access, refresh string) Tokens {
 	return Tokens{HashOf(access), now.Add(AccessLife), HashOf(refresh), now.Add(SessionLife)}

@@ -45,10 +45,8 @@ func (s *Server) readTimetable(hash string) error {
 		return nil
 	}
 	tt, err := ledger.LoadTimetable(s.Config.FS, hash)
-	s.loaded = Loaded{
-		Hash:      hash,
-		Timetable: tt,
-	}
+	s.loaded.Hash = hash
+	s.loaded.Timetable = tt
 	return err
 }
 

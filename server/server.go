@@ -20,8 +20,10 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"waybill/auth"
 	"waybill/auth/oidc"
 	"waybill/schedule"
 	"waybill/schedule/journey"
@@ -90,7 +92,7 @@ type Config struct {
 
 	// Forked says that the directory is a copy that a test bench has made; nil: it is none.
 	Forked *ledger.WorldForked
-	// Loaded is a timetable that the process has already, for a directory that has the same in force.
+	// Loaded is what the process has already in memory of the directory that this one is a copy of.
 	Loaded Loaded
 
 	// Reserve takes what else there must be to serve, as a socket. It is called under the directory's lock,
@@ -98,10 +100,12 @@ type Config struct {
 	Reserve func() error
 }
 
-// Loaded is a timetable that was read, with its hash in the journal.
+// Loaded is a timetable that was read, with its hash in the journal, and what the journal does not say; see
+// [auth.LastUses].
 type Loaded struct {
 	Hash      string
 	Timetable *schedule.Timetable
+	LastUses  map[auth.ID]*atomic.Int64
 }
 
 // web returns the part of the configuration that all rooms get.
@@ -316,6 +320,11 @@ func (s *Server) takeUp() error {
 	var clock ledger.Clock
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		clock = st.Clock()
+		for id, use := range auth.LastUses(st.Partners, st.Accounts) {
+			if was := s.loaded.LastUses[id]; was != nil {
+				use.Store(was.Load())
+			}
+		}
 	})
 	if err != nil {
 		return err

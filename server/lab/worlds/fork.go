@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"waybill/auth"
 	"waybill/server"
 	"waybill/server/lab/bench"
 	"waybill/server/ledger"
@@ -47,6 +48,7 @@ func (w *World) copyTo(dir, name string) (cfg server.Config, b *bench.Bench, err
 			cfg.Loaded = server.Loaded{
 				Hash:      st.TimetableHash(),
 				Timetable: st.Timetable(),
+				LastUses:  auth.LastUses(st.Partners, st.Accounts),
 			}
 		})
 		if err != nil {

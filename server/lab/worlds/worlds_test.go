@@ -16,11 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"waybill/auth"
 	"waybill/server"
 	"waybill/server/front"
 	"waybill/server/lab/bench"
 	"waybill/server/lab/rig"
 	"waybill/server/lab/seed"
+	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/backup"
 	"waybill/server/proof/history"
@@ -245,6 +247,50 @@ func TestAWorldIsACopyThatLivesByItself(t *testing.T) {
 	x.call(404, "GET", "/worlds/b", "")
 	if _, err := os.Stat(filepath.Join(x.dir, "worlds", "b")); err == nil {
 		t.Error("its directory is there")
+	}
+}
+
+// Decision worlds.forks: a copy knows what its parent has in memory only: at what time of a day a partner
+// called the legacy interface last, and when a session was last used.
+func TestAWorldKnowsWhatItsParentHasInMemory(t *testing.T) {
+	x := newControl(t)
+	main := x.c.find(Main).Front
+	rig.AddUser(t, main.Server, admin.Self(), auth.Person{Email: "demo@example.com"}, "correct-horse",
+		"zorevia-lines", "ADMIN")
+	token := new(bytes.Buffer)
+	act := &admin.Act{Form: url.Values{"email": {"demo@example.com"}}, Out: token}
+	if err := main.Server.Admin.Do("idtoken", act); err != nil {
+		t.Fatal(err)
+	}
+	body := `{"idToken":"` + strings.TrimSpace(token.String()) + `"}`
+	in := x.ask("POST", main.URL+"/v2/auth/idp/login", body)
+	cookie := ""
+	for _, c := range in.Cookies() {
+		cookie += c.Name + "=" + c.Value + "; "
+	}
+	x.ask("POST", main.URL+"/test/clock", `{"advance":"1m"}`)
+	for _, path := range []string{"/rest/orders", "/v2/reports/company/orders"} {
+		if r := x.ask("GET", main.URL+path, "", "Cookie", cookie); r.StatusCode != 200 {
+			t.Fatal(path, r.body)
+		}
+	}
+	x.ask("POST", main.URL+"/test/clock", `{"now":"2027-02-18T08:01:00Z"}`) // 90 days after, to the minute
+	x.world("a", "main")
+	x.world("b", "a")
+	x.call(200, "PUT", "/worlds/a", `{"from":"a"}`)
+	for _, name := range []string{Main, "a", "b"} {
+		of := x.c.find(name).Front
+		if r := x.ask("GET", of.URL+"/rest/orders", ""); r.StatusCode != 410 {
+			t.Errorf("%s: %d, want 410", name, r.StatusCode)
+		}
+		err := of.Server.Store.View(func(st ledger.State, _ time.Time) {
+			if at := st.Accounts.Sessions()[0].LastUsed(); !at.Equal(start.Add(time.Minute)) {
+				t.Errorf("%s: the session was last used at %v", name, at)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
