@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -146,7 +145,10 @@ func (a AccountRecorder) ApplySessionEnded(_ time.Time, e *SessionEnded) {
 
 // keep makes s the session of its id, and finds it by its access token and by these.
 func (a AccountRecorder) keep(s *Session, refreshes ...Hash) {
-	s.use = cmp.Or(s.use, new(atomic.Int64))
+	if s.use == nil {
+		s.use = new(atomic.Int64)
+		s.Touch(s.Used)
+	}
 	if a.sessions[s.ID] == nil {
 		a.byUser[s.User] = append(a.byUser[s.User], s.ID)
 	}

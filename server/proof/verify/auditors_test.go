@@ -114,6 +114,7 @@ func TestBothAuditorsAgree(t *testing.T) {
 	}
 	all = append(all, withoutJournal(t)...)
 	all = append(all, withRidesOfNothing(t))
+	all = append(all, before1970(t))
 	for what, with := range oddities {
 		all = append(all, rig.Forge(t, h.dir, func(lines []string) []string {
 			for i, l := range lines {
@@ -159,6 +160,42 @@ func withoutJournal(t *testing.T) []string {
 		}
 	}
 	return []string{empty, named}
+}
+
+// before1970 returns the directory of a server whose clock is before 1970, where instants are below zero: a
+// seat that was given back is free, and whoever gave it back is no passenger any more.
+func before1970(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	now := time.Date(1969, 12, 30, 8, 0, 0, 0, time.UTC)
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: func() time.Time { return now }})
+	w := rig.Ask(s, key, "GET", "/v2/offers/schedule?days=14&date=1969-12-30&"+rig.KyivLviv, "")
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"total":0`) {
+		t.Errorf("a search answers %d %s", w.Code, w.Body)
+	}
+	seats := rig.SeatsLeft(t, s, rig.KyivLviv)
+	a := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(rig.Offer(t, s, key, rig.KyivLviv), 3))
+	path := "/v2/bookings/" + a.Data.Booking.ID
+	for _, act := range []struct{ do, tickets string }{
+		{"/pay", `{}`}, {"/cancel", `{"ticketIds":["` + a.Data.Booking.Tickets[0].ID + `"]}`},
+	} {
+		if a := rig.Call(t, s, key, "POST", path+act.do, act.tickets); a.Status != 200 {
+			t.Fatal(act.do, a)
+		}
+	}
+	if left := rig.SeatsLeft(t, s, rig.KyivLviv); left != seats-2 {
+		t.Errorf("%d seats of %d are left, and two are paid", left, seats)
+	}
+	if said, err := rig.ChangeRun(s, "move", "kl-0530", "minutes", "10"); err != nil ||
+		!strings.Contains(said, "tickets that stay valid: 2;") {
+		t.Errorf("a move says %q, %v", said, err)
+	}
+	last := `{"ticketIds":["` + a.Data.Booking.Tickets[2].ID + `"]}`
+	if a := rig.Call(t, s, key, "POST", path+"/cancel", last); a.Status != 200 {
+		t.Fatal(a)
+	}
+	rig.CompareWithReplay(t, s, dir, false)
+	return dir
 }
 
 // withRidesOfNothing returns the directory of a server that sold the first stretch of a run, before an import
