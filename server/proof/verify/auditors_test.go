@@ -114,6 +114,7 @@ func TestBothAuditorsAgree(t *testing.T) {
 	}
 	all = append(all, withoutJournal(t)...)
 	all = append(all, withRidesOfNothing(t))
+	all = append(all, withLinesOfNothing(t, h)...)
 	all = append(all, before1970(t))
 	for what, with := range oddities {
 		all = append(all, rig.Forge(t, h.dir, func(lines []string) []string {
@@ -160,6 +161,47 @@ func withoutJournal(t *testing.T) []string {
 		}
 	}
 	return []string{empty, named}
+}
+
+// linesOfNothing are lines of users, sessions, messages and reports that name what is not there, by type.
+var linesOfNothing = map[string]string{
+	"user.access_given": `"user":"AAAAAAAAAAAAAAAAAAAAAA","access":{"company":{"id":"a","name":"a","slug":"a","tier":""},` +
+		`"role":"ADMIN"}`,
+	"user.removed":      `"user":"AAAAAAAAAAAAAAAAAAAAAA"`,
+	"session.started":   `"session":"AAAAAAAAAAAAAAAAAAAAAQ","user":"AAAAAAAAAAAAAAAAAAAAAA","company":"a",` + tokens,
+	"session.refreshed": `"session":"AAAAAAAAAAAAAAAAAAAAAA",` + tokens,
+	"session.ended":     `"session":"AAAAAAAAAAAAAAAAAAAAAA","reason":"logout"`,
+	"outbox.parked":     `"message":"1-1","reason":"x"`,
+	"outbox.retried":    `"messages":["1-1"]`,
+	"report.downloaded": `"report":"AAAAAAAAAAAAAAAAAAAAAA"`,
+	"personal.erased":   `"lines":[],"reason":"x","passengers":[],"reports":["AAAAAAAAAAAAAAAAAAAAAA"]`,
+}
+
+// tokens are those of a session.
+var tokens = `"access":"` + strings.Repeat("1", 64) + `","accessUntil":"2026-11-20T09:00:00Z","refresh":"` +
+	strings.Repeat("2", 64) + `","until":"2026-12-20T09:00:00Z"`
+
+// withLinesOfNothing returns copies of an honest directory with one of linesOfNothing each. Verify names what
+// is not there.
+func withLinesOfNothing(t *testing.T, h *honest) (dirs []string) {
+	t.Helper()
+	head := regexp.MustCompile(`"seq":\d+(,.*"type":")[^"]*","data":.*`)
+	for name, data := range linesOfNothing {
+		dir := rig.Forge(t, h.dir, func(lines []string) []string {
+			last := lines[len(lines)-1]
+			return append(lines, head.ReplaceAllString(last, `"seq":0${1}`+name+`","data":{`+data+`}}`))
+		})
+		dirs = append(dirs, dir)
+		missing := "AAAAAAAAAAAAAAAAAAAAAA does not exist"
+		if strings.HasPrefix(name, "outbox") {
+			missing = "1-1 does not exist"
+		}
+		o := ours(t, dir)
+		if o.Verdict != "books" || len(o.Problems) != 1 || !strings.Contains(o.Problems[0].Text, missing) {
+			t.Errorf("of %s of nothing verify says %+v", name, o)
+		}
+	}
+	return dirs
 }
 
 // before1970 returns the directory of a server whose clock is before 1970, where instants are below zero: a
