@@ -262,9 +262,14 @@ func (p PartnerRecorder) renew(id ID) *Partner {
 // known returns an error unless there is a partner.
 func (p PartnerRecorder) known(id ID) error {
 	if p.ByID(id) == nil {
-		return fmt.Errorf("partner %s does not exist: no earlier line has it", id)
+		return unknown("partner", id)
 	}
 	return nil
+}
+
+// unknown is the error of an event that names what no line before it has.
+func unknown(what string, id ID) error {
+	return fmt.Errorf("%s %s does not exist: no earlier line has it", what, id)
 }
 
 // ApplyKeysRevoked ends keys: from now on they name no caller. The error says that there is no such partner.

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -103,8 +102,11 @@ func (a *Accounts) MakeRoom(user ID, now time.Time) (ended []*SessionEnded) {
 }
 
 // ApplySessionStarted changes the state as the event says, and forgets the user's sessions whose time is
-// over.
-func (a AccountRecorder) ApplySessionStarted(now time.Time, e *SessionStarted) {
+// over. The error says that there is no such user.
+func (a AccountRecorder) ApplySessionStarted(now time.Time, e *SessionStarted) error {
+	if a.users[e.User] == nil {
+		return unknown("user", e.User)
+	}
 	for _, id := range slices.Clone(a.byUser[e.User]) {
 		if s := a.sessions[id]; !now.Before(s.Until) {
 			a.end(s)
@@ -121,11 +123,17 @@ func (a AccountRecorder) ApplySessionStarted(now time.Time, e *SessionStarted) {
 		Refreshes:   []Hash{e.Refresh},
 		Until:       e.Until,
 	}, e.Refresh)
+	return nil
 }
 
-// ApplySessionRefreshed sets new tokens of a session; the former ones are no longer good.
-func (a AccountRecorder) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
-	n := *a.sessions[e.Session]
+// ApplySessionRefreshed sets new tokens of a session; the former ones are no longer good. The error says that
+// there is no such session.
+func (a AccountRecorder) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) error {
+	was := a.sessions[e.Session]
+	if was == nil {
+		return unknown("session", e.Session)
+	}
+	n := *was
 	delete(a.byToken, n.Access)
 	n.Refreshes = append(slices.Clip(n.Refreshes), e.Refresh)
 	for len(n.Refreshes) > 1+MaxRefreshes {
@@ -137,16 +145,25 @@ func (a AccountRecorder) ApplySessionRefreshed(now time.Time, e *SessionRefreshe
 	n.AccessUntil = e.AccessUntil
 	n.Until = e.Until
 	a.keep(&n, e.Refresh)
+	return nil
 }
 
-// ApplySessionEnded forgets a session.
-func (a AccountRecorder) ApplySessionEnded(_ time.Time, e *SessionEnded) {
-	a.end(a.sessions[e.Session])
+// ApplySessionEnded forgets a session. The error says that there is none.
+func (a AccountRecorder) ApplySessionEnded(_ time.Time, e *SessionEnded) error {
+	s := a.sessions[e.Session]
+	if s == nil {
+		return unknown("session", e.Session)
+	}
+	a.end(s)
+	return nil
 }
 
 // keep makes s the session of its id, and finds it by its access token and by these.
 func (a AccountRecorder) keep(s *Session, refreshes ...Hash) {
-	s.use = cmp.Or(s.use, new(atomic.Int64))
+	if s.use == nil {
+		s.use = new(atomic.Int64)
+		s.Touch(s.Used)
+	}
 	if a.sessions[s.ID] == nil {
 		a.byUser[s.User] = append(a.byUser[s.User], s.ID)
 	}

@@ -41,6 +41,21 @@ func goodTokens(a AccountRecorder, n int, now time.Time) (list string) {
 	return list
 }
 
+// A session was last used when it was, also before 1970, whatever is remembered since the start.
+func TestASessionBefore1970WasUsedThen(t *testing.T) {
+	a := NewAccounts()
+	then := time.Date(1969, 12, 30, 8, 0, 0, 0, time.UTC)
+	a.RestoreSession(&Session{ID: ID{1}, Used: then})
+	s := a.Session(ID{1})
+	if at := s.LastUsed(); !at.Equal(then) {
+		t.Errorf("it was last used at %v, want %v", at, then)
+	}
+	s.Touch(then.Add(time.Minute))
+	if at := s.LastUsed(); !at.Equal(then.Add(time.Minute)) {
+		t.Errorf("used again, it was last used at %v", at)
+	}
+}
+
 // Decision sessions.cookies: an access token is good for 15 minutes, a refresh token for 30 days, to the
 // millisecond.
 func TestTokensAreGoodForTheirTime(t *testing.T) {

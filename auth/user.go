@@ -321,15 +321,21 @@ func (a AccountRecorder) ApplyUserAdded(_ time.Time, e *UserAdded) {
 	a.link(e.User, e.Link)
 }
 
-// ApplyAccessGiven adds an access of a user, or changes the role in one.
-func (a AccountRecorder) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
-	n := *a.users[e.User]
+// ApplyAccessGiven adds an access of a user, or changes the role in one. The error says that there is no such
+// user.
+func (a AccountRecorder) ApplyAccessGiven(_ time.Time, e *AccessGiven) error {
+	was := a.users[e.User]
+	if was == nil {
+		return unknown("user", e.User)
+	}
+	n := *was
 	others := slices.DeleteFunc(slices.Clone(n.Accesses), func(x Access) bool {
 		return x.Company.ID == e.Access.Company.ID
 	})
 	n.Accesses = append(others, e.Access)
 	a.users[e.User] = &n
 	a.link(e.User, e.Link)
+	return nil
 }
 
 // link ties a user to a subject, unless link is nil or its subject erased. It takes the place of the user's
@@ -351,9 +357,12 @@ func (a AccountRecorder) link(user ID, link *Linked) {
 	a.RestoreUser(&n)
 }
 
-// ApplyUserRemoved forgets a user and ends the sessions.
-func (a AccountRecorder) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
+// ApplyUserRemoved forgets a user and ends the sessions. The error says that there is no such user.
+func (a AccountRecorder) ApplyUserRemoved(_ time.Time, e *UserRemoved) error {
 	u := a.users[e.User]
+	if u == nil {
+		return unknown("user", e.User)
+	}
 	for _, id := range slices.Clone(a.byUser[e.User]) {
 		a.end(a.sessions[id])
 	}
@@ -365,6 +374,7 @@ func (a AccountRecorder) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 	for _, l := range u.Links {
 		delete(a.byLink, l)
 	}
+	return nil
 }
 
 // RestoreUser puts back a user of a snapshot.

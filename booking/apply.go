@@ -18,11 +18,6 @@ type Line struct {
 	Time time.Time
 }
 
-// unknown is the error of an event that names what no line before it has.
-func unknown(what string, id any) error {
-	return fmt.Errorf("%s %v does not exist: no earlier line has it", what, id)
-}
-
 // twice is the error of an event that makes what is there already.
 func twice(what string, id any) error {
 	return fmt.Errorf("%s %v already exists: an earlier line has it", what, id)
@@ -32,7 +27,7 @@ func twice(what string, id any) error {
 func (s *State) renew(id ids.ID, at Line) (*Booking, error) {
 	b := s.Any(id)
 	if b == nil {
-		return nil, unknown("booking", id)
+		return nil, ids.Unknown("booking", id)
 	}
 	b.renewed(at)
 	return b, nil
@@ -59,7 +54,7 @@ func (s *State) renewTicket(id, ticket ids.ID, at Line) (*Booking, *Ticket, erro
 
 // noTicketIn is the error of an event that names a ticket which its booking does not have.
 func noTicketIn(b *Booking, ticket ids.ID) error {
-	return unknown("ticket", fmt.Sprintf("%s of booking %s", ticket, b.ID))
+	return ids.Unknown("ticket", fmt.Sprintf("%s of booking %s", ticket, b.ID))
 }
 
 // ApplyCreated adds a booking, and the runs that are sold for the first time.
@@ -107,7 +102,7 @@ func (s *State) mayAdd(e *Created) error {
 			run = fresh[l.Run]
 		}
 		if run == nil {
-			return unknown("run", l.Run)
+			return ids.Unknown("run", l.Run)
 		}
 		if err := l.fits(run.Form); err != nil {
 			return err
@@ -287,7 +282,7 @@ func (s Recorder) ApplyCanceled(at Line, e *TicketsCanceled) error {
 func (s Recorder) ApplyUncompleted(at Line, e *TicketsUncompleted) error {
 	b := s.Any(e.Booking)
 	if b == nil {
-		return unknown("booking", e.Booking)
+		return ids.Unknown("booking", e.Booking)
 	}
 	b.Line = at.Seq
 	for _, x := range e.Tickets {

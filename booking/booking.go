@@ -144,11 +144,11 @@ func (t *Ticket) Due() time.Time {
 	return time.UnixMilli(t.Created).Add(window).UTC()
 }
 
-// until is when the ticket's seat is free again, in Unix milliseconds: 0 when it is already.
+// until is when the ticket's seat is free again, in Unix milliseconds: before any time when it is already.
 func (t *Ticket) until() int64 {
 	switch {
 	case t.Phase == Canceled || t.Phase == Refunded:
-		return 0
+		return math.MinInt64
 	case t.Phase == Unpaid && t.Pending == 0:
 		return t.Created + window.Milliseconds()
 	}

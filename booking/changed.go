@@ -74,7 +74,7 @@ func (s Recorder) ApplyRunMoved(at Line, e *RunMoved) error {
 	for _, m := range e.Runs {
 		was := s.runs[m.Was]
 		if was == nil {
-			return unknown("run", m.Was)
+			return ids.Unknown("run", m.Was)
 		}
 		if len(m.Offsets) != len(was.Form.Stops) {
 			return fmt.Errorf("run %s is moved with %d offsets for %d stops", m.Was, len(m.Offsets),
@@ -83,7 +83,7 @@ func (s Recorder) ApplyRunMoved(at Line, e *RunMoved) error {
 	}
 	for _, x := range e.Tickets {
 		if b, _ := s.AnyTicket(x.ID); b == nil || b.ID != x.Booking {
-			return unknown("ticket", x.ID)
+			return ids.Unknown("ticket", x.ID)
 		}
 	}
 	s.change(e.Run, func(c *RunChange) {

@@ -109,7 +109,7 @@ func (r *Restoring) Booking(text string) error {
 	if err != nil {
 		return err
 	}
-	s.keepNew(b, text, time.UnixMilli(0))
+	s.keepNew(b, text, time.Time{})
 	r.byID.Add(b.ID, b.number)
 	for i := range b.Tickets {
 		r.byTicket.Add(b.Tickets[i].ID, b.number)

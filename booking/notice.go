@@ -111,7 +111,7 @@ func (s Recorder) Forget(now time.Time, tickets []ids.ID) error {
 	for _, id := range tickets {
 		of, _ := s.AnyTicket(id)
 		if of == nil {
-			return unknown("ticket", id)
+			return ids.Unknown("ticket", id)
 		}
 		b := renewed[of.ID]
 		if b == nil {

@@ -224,13 +224,16 @@ func (s Recorder) queue(i int, on bool) {
 }
 
 // Requeue has files written anew.
-func (s Recorder) Requeue(ids []ids.ID) {
+func (s Recorder) Requeue(ids []ids.ID) error {
 	for _, id := range ids {
-		s.change(id, func(r *Report) {
+		if err := s.change(id, func(r *Report) {
 			r.Completed = time.Time{}
 			r.SHA256 = ""
-		})
+		}); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // Erase drops the hashes of files that erased lines have said.
@@ -252,27 +255,31 @@ func (s Recorder) ApplyOrdered(now time.Time, e *Ordered) {
 }
 
 // ApplyCompleted remembers that a report's file is written, as a line says.
-func (s Recorder) ApplyCompleted(line uint64, now time.Time, e *Completed) {
-	s.change(e.ID, func(r *Report) {
+func (s Recorder) ApplyCompleted(line uint64, now time.Time, e *Completed) error {
+	if err := s.change(e.ID, func(r *Report) {
 		r.Completed = now
 		r.SHA256 = e.SHA256
 		r.Line = line
-	})
+	}); err != nil {
+		return err
+	}
 	company := s.list[s.byID[e.ID]].Company
 	s.done[company] = slices.Delete(s.done[company], 0, s.expired(s.done[company], now))
+	return nil
 }
 
 // ApplyDownloaded remembers the first download of a report.
-func (s Recorder) ApplyDownloaded(now time.Time, e *Downloaded) {
-	s.change(e.ID, func(r *Report) {
+func (s Recorder) ApplyDownloaded(now time.Time, e *Downloaded) error {
+	return s.change(e.ID, func(r *Report) {
 		r.Downloaded = now
 	})
 }
 
-func (s Recorder) change(id ids.ID, f func(*Report)) {
+// change replaces a report by one that differs. The error says that there is none.
+func (s Recorder) change(id ids.ID, f func(*Report)) error {
 	i, ok := s.byID[id]
 	if !ok {
-		panic("there is no report " + id.String()) // the journal's reader says in which line
+		return ids.Unknown("report", id)
 	}
 	before := s.list[i].Completed
 	n := *s.list[i]
@@ -285,4 +292,5 @@ func (s Recorder) change(id ids.ID, f func(*Report)) {
 	if !n.Completed.IsZero() && !n.Completed.Equal(before) {
 		s.shelve(i)
 	}
+	return nil
 }

@@ -57,6 +57,11 @@ func parse(id []byte, s string) bool {
 	return err == nil && n == len(id)
 }
 
+// Unknown is the error of an event that names what no line before it has.
+func Unknown(what string, id any) error {
+	return fmt.Errorf("%s %v does not exist: no earlier line has it", what, id)
+}
+
 // Compare orders ids, where the order of a map must not count.
 func (id ID) Compare(other ID) int {
 	return bytes.Compare(id[:], other[:])

@@ -63,6 +63,31 @@ func TestTheDaysAskedForLeastRecentlyAreForgotten(t *testing.T) {
 	want("too many at once", 0)
 }
 
+// Days before 1970, whose numbers are below zero, are kept as others are, each in a place of its own.
+func TestDaysBefore1970AreKept(t *testing.T) {
+	k := Keep(Finder{}, 1000)
+	search := func(on schedule.Day) *Look {
+		x := &Look{kept: k, q: Query{First: on}, days: make([]*Day, 1)}
+		k.get(x)
+		return x
+	}
+	found := map[schedule.Day]*Day{}
+	for on := schedule.Day(-40); on < 40; on++ {
+		x := search(on)
+		if x.days[0] != nil {
+			t.Errorf("%s is kept before it was searched", on)
+		}
+		found[on] = &Day{}
+		x.days[0] = found[on]
+		k.put(x, 0, 1)
+	}
+	for on, day := range found {
+		if search(on).days[0] != day {
+			t.Errorf("%s is not what was kept of it", on)
+		}
+	}
+}
+
 // Miscounted returns how many rows too many are counted of what is kept.
 func (k *Kept) Miscounted() int {
 	too := k.rows

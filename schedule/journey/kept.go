@@ -205,8 +205,8 @@ func (k *Kept) get(x *Look) {
 // period returns where a day of the search is kept.
 func (x *Look) period(i int) (name period, at int) {
 	on := x.q.First + schedule.Day(i)
-	number := on / periodDays
-	return period{x.q.From, x.q.To, number, x.q.Changes}, int(on - number*periodDays)
+	rest := (on%periodDays + periodDays) % periodDays // of days before 1970, too
+	return period{x.q.From, x.q.To, (on - rest) / periodDays, x.q.Changes}, int(rest)
 }
 
 // find returns the days of a period, nil where none is kept. The lock is held.

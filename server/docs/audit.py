@@ -1132,7 +1132,7 @@ class Books:
             self.there(self.partners, data["partner"], "partner")
         elif type in ("report.completed", "report.downloaded"):
             self.there(self.reports, data["report"], "report")
-        elif type in ("user.access_given", "user.removed") or type == "session.started" and "link" in data:
+        elif type in ("user.access_given", "user.removed", "session.started"):
             self.there(self.users, data["user"], "user")
         elif type in ("session.refreshed", "session.ended"):
             self.there(self.sessions, data["session"], "session")

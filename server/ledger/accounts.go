@@ -34,22 +34,22 @@ var accountKinds = []anyKind{
 	}.any(),
 	kind[auth.AccessGiven]{
 		name:  "user.access_given",
-		apply: on(accounts, auth.AccountRecorder.ApplyAccessGiven),
+		apply: to(accounts, auth.AccountRecorder.ApplyAccessGiven),
 	}.any(),
 	kind[auth.UserRemoved]{
 		name:  "user.removed",
-		apply: on(accounts, auth.AccountRecorder.ApplyUserRemoved),
+		apply: to(accounts, auth.AccountRecorder.ApplyUserRemoved),
 	}.any(),
 	kind[auth.SessionStarted]{
 		name:  "session.started",
-		apply: on(accounts, auth.AccountRecorder.ApplySessionStarted),
+		apply: to(accounts, auth.AccountRecorder.ApplySessionStarted),
 	}.any(),
 	kind[auth.SessionRefreshed]{
 		name:  "session.refreshed",
-		apply: on(accounts, auth.AccountRecorder.ApplySessionRefreshed),
+		apply: to(accounts, auth.AccountRecorder.ApplySessionRefreshed),
 	}.any(),
 	kind[auth.SessionEnded]{
 		name:  "session.ended",
-		apply: on(accounts, auth.AccountRecorder.ApplySessionEnded),
+		apply: to(accounts, auth.AccountRecorder.ApplySessionEnded),
 	}.any(),
 }

@@ -57,13 +57,12 @@ func applyPersonalErased(s *Keeper, now time.Time, e *PersonalErased) error {
 	if err := s.areThere(e.Passengers); err != nil {
 		return err
 	}
-	if err := s.forget(now, e.AllTickets()); err != nil {
+	if err := s.reports.Requeue(e.Reports); err != nil {
 		return err
 	}
 	s.KeyedRequests.erase(e.Lines)
 	s.reports.Erase(e.Lines)
-	s.reports.Requeue(e.Reports)
-	return nil
+	return s.forget(now, e.AllTickets())
 }
 
 // applyForgotten forgets passengers.

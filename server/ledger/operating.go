@@ -17,13 +17,12 @@ var operatingKinds = []anyKind{
 	kind[report.Completed]{
 		name: "report.completed",
 		apply: func(s *Keeper, at journal.Stamp, e *report.Completed) error {
-			s.reports.ApplyCompleted(at.Seq, at.Time, e)
-			return nil
+			return s.reports.ApplyCompleted(at.Seq, at.Time, e)
 		},
 	}.any(),
 	kind[report.Downloaded]{
 		name:  "report.downloaded",
-		apply: on(reports, report.Recorder.ApplyDownloaded),
+		apply: to(reports, report.Recorder.ApplyDownloaded),
 	}.any(),
 	kind[GeolocationSet]{
 		name: "geolocation.set",
@@ -60,11 +59,11 @@ var operatingKinds = []anyKind{
 	}.any(),
 	kind[MessageParked]{
 		name:  "outbox.parked",
-		apply: on(keeper, applyParked),
+		apply: to(keeper, applyParked),
 	}.any(),
 	kind[MessagesRetried]{
 		name:  "outbox.retried",
-		apply: on(keeper, applyRetried),
+		apply: to(keeper, applyRetried),
 	}.any(),
 	kind[PersonalErased]{
 		name:  journal.KindErased,

@@ -313,18 +313,31 @@ func applySent(s *Keeper, now time.Time, e *MessagesSent) error {
 var errSentErased = errors.New("messages cannot be sent as erased")
 
 // applyParked keeps a message from being tried again.
-func applyParked(s *Keeper, _ time.Time, e *MessageParked) {
-	m := *s.Outbox.messages[e.ID]
-	m.Parked = e.Reason
-	s.Outbox.put(&m)
+func applyParked(s *Keeper, _ time.Time, e *MessageParked) error {
+	return s.Outbox.change(e.ID, func(m *Message) { m.Parked = e.Reason })
 }
 
 // applyRetried has messages tried again, as if they were new.
-func applyRetried(s *Keeper, now time.Time, e *MessagesRetried) {
+func applyRetried(s *Keeper, now time.Time, e *MessagesRetried) error {
 	for _, id := range e.IDs {
-		m := *s.Outbox.messages[id]
-		m.Parked = ""
-		m.At = now
-		s.Outbox.put(&m)
+		if err := s.Outbox.change(id, func(m *Message) {
+			m.Parked = ""
+			m.At = now
+		}); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// change replaces a message by one that differs. The error says that there is none.
+func (o *Outbox) change(id string, f func(*Message)) error {
+	was := o.messages[id]
+	if was == nil {
+		return ids.Unknown("message", id)
+	}
+	m := *was
+	f(&m)
+	o.put(&m)
+	return nil
 }

@@ -47,18 +47,17 @@ func (s *Publisher) GetHome(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	network := s.finder.Network()
 	x := &home{
-		Base:   s.address(r),
-		From:   strings.ToValidUTF8(query.Get("from"), "�"),
-		To:     strings.ToValidUTF8(query.Get("to"), "�"),
-		Date:   cmp.Or(strings.ToValidUTF8(query.Get("date"), "�"), now.Format(time.DateOnly)),
-		Cities: network.CityNames(),
-		Empty:  len(network.Trips) == 0,
+		Base:  s.address(r),
+		From:  strings.ToValidUTF8(query.Get("from"), "�"),
+		To:    strings.ToValidUTF8(query.Get("to"), "�"),
+		Date:  cmp.Or(strings.ToValidUTF8(query.Get("date"), "�"), now.Format(time.DateOnly)),
+		Empty: len(network.Trips) == 0,
 	}
-	if len(x.Cities) > citiesOffered { // more than a list is good for: they are typed
-		x.Cities = nil
+	if len(network.Cities) <= citiesOffered { // more than a list is good for: they are typed
+		x.Cities = network.CityNames()
 	}
 	if x.From == "" && x.To == "" {
-		x.Departures, err = network.Board(departuresShown)
+		x.Departures, err = network.Board(now, departuresShown)
 	} else {
 		err = x.find(network)
 	}

@@ -1,10 +1,13 @@
 package reference_test
 
 import (
+	"fmt"
 	"html"
 	"net/http/httptest"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,6 +61,42 @@ func TestTheFirstPageIsADepartureBoard(t *testing.T) {
 	}
 	if code := get(s, "/", "").Code; code != 404 {
 		t.Errorf("a program is answered with %d", code)
+	}
+}
+
+// What the first page shows is found without the lock, under which only the seats of its twelve runs are
+// asked for: how much memory is taken from then on does not depend on how many trips the timetable has.
+func TestTheBoardIsFoundOutsideTheLock(t *testing.T) {
+	taken := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.TotalAlloc
+	}
+	var atLock atomic.Uint64 // the clock is read under the lock, and last before the seats are asked for
+	s, _ := rig.Demo(t, server.Config{Now: func() time.Time {
+		atLock.Store(taken())
+		return rig.Start
+	}})
+	board := func() uint64 {
+		browse(s, "/") // what is made once
+		browse(s, "/")
+		return taken() - atLock.Load()
+	}
+	few := board()
+	trips, times := new(strings.Builder), new(strings.Builder)
+	for i := range 5000 {
+		fmt.Fprintf(trips, "r-frankivsk-bukovel,daily,many-%d,,,0,,\n", i)
+		fmt.Fprintf(times, "many-%d,22:00:00,22:00:00,1,frankivsk-bus,,\n", i)
+		fmt.Fprintf(times, "many-%d,23:00:00,23:00:00,2,bukovel-lift,,\n", i)
+	}
+	const lastTrip = "r-frankivsk-bukovel,daily,fb-0900,"
+	const lastTime = "fb-0900,09:00:00,09:00:00,1,frankivsk-bus,,\n"
+	rig.Import(t, s, rig.FeedWith(t, map[string][][2]string{
+		"trips.txt":      {{lastTrip, trips.String() + lastTrip}},
+		"stop_times.txt": {{lastTime, times.String() + lastTime}},
+	}))
+	if many := board(); many > few+few/2 {
+		t.Errorf("the page takes %d bytes from the lock on, with 5,000 trips more %d", few, many)
 	}
 }
 

@@ -32,25 +32,31 @@ func (s *Finder) Network() *Network {
 	return &Network{s.network(), s}
 }
 
-// Board returns the next departures of all runs, each once and from its first stop to its last, the soonest
-// first. Cancelled runs are among them, and have no seats.
-func (n *Network) Board(most int) (list []Departure, err error) {
+// Board returns the next departures of all runs after an instant, each once and from its first stop to its
+// last, the soonest first. Cancelled runs are among them, and have no seats. As in a search, the lock is only
+// taken to ask for the seats of what was found.
+func (n *Network) Board(since time.Time, most int) (list []Departure, err error) {
 	tt := n.Timetable
+	runs := tt.Departures(since.Unix(), most)
+	seats := make([]int, len(runs))
 	err = n.rooms.Store.View(func(st ledger.State, now time.Time) {
-		for _, run := range tt.Departures(now.Unix(), most) {
-			x := newDeparture(tt, []schedule.Leg{run})
-			x.Seats, _ = st.Bookings.SeatsLeft(tt, &run, schedule.MaxSeats, now)
-			change, _ := tt.Change(run.Run())
-			switch {
-			case change.Canceled:
-				x.Seats = 0
-				x.News = "cancelled"
-			case change.Shift != 0:
-				x.News = fmt.Sprintf("moved by %+d min", change.Shift/60)
-			}
-			list = append(list, x)
+		for i := range runs {
+			seats[i], _ = st.Bookings.SeatsLeft(tt, &runs[i], schedule.MaxSeats, now)
 		}
 	})
+	for i, run := range runs {
+		x := newDeparture(tt, []schedule.Leg{run})
+		x.Seats = seats[i]
+		change, _ := tt.Change(run.Run())
+		switch {
+		case change.Canceled:
+			x.Seats = 0
+			x.News = "cancelled"
+		case change.Shift != 0:
+			x.News = fmt.Sprintf("moved by %+d min", change.Shift/60)
+		}
+		list = append(list, x)
+	}
 	return list, err
 }
 

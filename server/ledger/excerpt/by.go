@@ -29,7 +29,9 @@ func WithoutBy(data []byte) []byte {
 	if start < 0 {
 		return data
 	}
-	end := bytes.IndexByte(data[start:], '}')
+	value := start + len(`"by":`)
+	by := json.NewDecoder(bytes.NewReader(data[value:]))
+	by.Decode(new(ledger.By)) // a user's name may have any character
 	before := bytes.TrimSuffix(data[:start], []byte(","))
-	return append(bytes.Clone(before), data[start+end+1:]...)
+	return append(bytes.Clone(before), data[value+int(by.InputOffset()):]...)
 }

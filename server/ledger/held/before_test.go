@@ -13,6 +13,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/report"
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
@@ -233,6 +234,41 @@ func TestALineThatLacksAMember(t *testing.T) {
 	_, err := ledger.NewCodec().Decode(l.Type, []byte(data), l.Personal)
 	if errors.Is(err, journal.ErrNewer) || !strings.Contains(fmt.Sprint(err), `no member "request"`) {
 		t.Error(err)
+	}
+}
+
+// Of the lines about users, sessions, messages and reports that name what is not there, too.
+func TestWhatOtherLinesNameMustBeThere(t *testing.T) {
+	nobody := ids.ID{9}
+	user, session := auth.ID(nobody), auth.ID(nobody)
+	linked := &auth.Linked{Issuer: "x", Subject: auth.HashOf("y")}
+	for _, c := range []struct {
+		event ledger.Event
+		what  string
+	}{
+		{&auth.AccessGiven{User: user}, "user " + nobody.String()},
+		{&auth.UserRemoved{User: user}, "user " + nobody.String()},
+		{&auth.SessionStarted{Session: session, User: user}, "user " + nobody.String()},
+		{&auth.SessionStarted{Session: session, User: user, Link: linked}, "user " + nobody.String()},
+		{&auth.SessionRefreshed{Session: session}, "session " + nobody.String()},
+		{&auth.SessionEnded{Session: session}, "session " + nobody.String()},
+		{&ledger.MessageParked{ID: "7-1"}, "message 7-1"},
+		{&ledger.MessagesRetried{IDs: []string{"7-2"}}, "message 7-2"},
+		{&report.Completed{ID: nobody}, "report " + nobody.String()},
+		{&report.Downloaded{ID: nobody}, "report " + nobody.String()},
+		{&ledger.PersonalErased{Reports: []ids.ID{nobody}}, "report " + nobody.String()},
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.Errorf("%T: it panics: %v", c.event, p)
+				}
+			}()
+			err := keeperOf(t, ids.ID{1}).Apply(journal.Stamp{Seq: 2}, ledger.Entry{Event: c.event})
+			if err == nil || !strings.Contains(err.Error(), c.what+" does not exist") {
+				t.Errorf("%T: %v, want that there is no %s", c.event, err, c.what)
+			}
+		}()
 	}
 }
 

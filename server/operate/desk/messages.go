@@ -96,24 +96,17 @@ const (
 	lettersShown = 50
 )
 
-// about is a message, and the ticket that it is about.
-type about struct {
-	message *ledger.Message
-	booking *booking.Booking
-	ticket  *booking.Ticket
-}
-
-// compare compares messages by their places in a list.
-func (a about) compare(b about) int {
-	aRefused := a.message.Parked != ""
-	bRefused := b.message.Parked != ""
+// compareUnsent compares messages by their places in a list.
+func compareUnsent(a, b *ledger.Message) int {
+	aRefused := a.Parked != ""
+	bRefused := b.Parked != ""
 	if aRefused != bRefused {
 		if aRefused {
 			return -1
 		}
 		return 1
 	}
-	return cmp.Or(a.message.At.Compare(b.message.At), strings.Compare(a.message.ID, b.message.ID))
+	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 }
 
 // getMessages answers GET /messages?q=…: messages of tickets whose ids have a text; all without one.
@@ -122,28 +115,33 @@ func (s *Desk) getMessages(w http.ResponseWriter, r *http.Request, by ledger.By)
 		Query: strings.TrimSpace(r.URL.Query().Get("q")),
 		Days:  s.Config.LettersDays,
 	}
-	var list []about
+	var list []*ledger.Message
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		x.Counts = s.countMessages(st)
-		for _, m := range st.Outbox.All() {
-			if strings.Contains(m.Ticket.String(), x.Query) {
-				b, t := st.Bookings.AnyTicket(m.Ticket)
-				list = append(list, about{m, b, t})
-			}
-		}
+		list = st.Outbox.All()
 	})
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, about.compare)
+	list = slices.DeleteFunc(list, func(m *ledger.Message) bool {
+		return !strings.Contains(m.Ticket.String(), x.Query)
+	})
+	slices.SortFunc(list, compareUnsent)
 	page, err := pageAsked(r, "page")
 	if err != nil {
 		return err
 	}
 	x.UnsentPages = newPager(r, "page", "unsent", "messages", page, len(list), unsentShown)
 	// What a message says is written without the lock, as it is where it is sent.
-	for _, a := range pageOf(list, x.UnsentPages) {
-		x.Unsent = append(x.Unsent, s.newUnsent(a))
+	for _, m := range pageOf(list, x.UnsentPages) {
+		var b *booking.Booking
+		var t *booking.Ticket
+		if err := s.Store.View(func(st ledger.State, _ time.Time) {
+			b, t = st.Bookings.AnyTicket(m.Ticket)
+		}); err != nil {
+			return err
+		}
+		x.Unsent = append(x.Unsent, s.newUnsent(m, b, t))
 	}
 	if err := s.addFiles(x, r); err != nil {
 		return err
@@ -162,18 +160,18 @@ func newMessagesPage(x *messages) *page {
 }
 
 // newUnsent returns a message that was not sent yet as the page has it.
-func (s *Desk) newUnsent(a about) unsent {
+func (s *Desk) newUnsent(m *ledger.Message, b *booking.Booking, t *booking.Ticket) unsent {
 	x := unsent{
-		Letter: s.outbox.Letter(a.message, a.booking, a.ticket),
+		Letter: s.outbox.Letter(m, b, t),
 		State:  "waiting",
-		Link:   ticketPath(a.booking.ID, a.ticket.ID),
+		Link:   ticketPath(b.ID, t.ID),
 	}
-	if a.message.Parked != "" {
+	if m.Parked != "" {
 		x.State = "refused"
-		x.Reason = a.message.Parked
+		x.Reason = m.Parked
 		return x
 	}
-	x.Reason = s.outbox.Why(a.message)
+	x.Reason = s.outbox.Why(m)
 	return x
 }
 

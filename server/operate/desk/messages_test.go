@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/url"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -80,6 +81,29 @@ func TestWhatWasNotSentToTheForgottenIsErased(t *testing.T) {
 	const none = "; none of the files is in outbox/ any more"
 	if said, _ = o.verb("outbox-list", nil); !strings.Contains(said, none) {
 		t.Error(said)
+	}
+}
+
+// Of the messages that are not sent only those of the page are looked at: what a page takes does not grow
+// with the others, each of which had its booking read under the lock.
+func TestAPageLooksAtItsMessagesOnly(t *testing.T) {
+	o := newOperator(t)
+	o.enter()
+	page := func(trip string) uint64 {
+		o.post("/test/faults", "rules="+url.QueryEscape(
+			`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`))
+		b := o.bookOn(trip, strings.Split(strings.Repeat("Franko ", 18)+"Franko", " ")...).Data.Booking
+		o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		o.see("/messages", "<strong>refused</strong>")
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	page("kl-0700")
+	fewer := page("kl-1000") // more than a page shows
+	if more := page("kl-1430"); more > fewer+19<<10 {
+		t.Errorf("a page takes %d bytes, with 38 messages more %d", fewer, more)
 	}
 }
 

@@ -42,3 +42,17 @@ func TestEachTypeOfLineHasWordsForTheWall(t *testing.T) {
 		t.Errorf("of a type that it does not know it says %q", said)
 	}
 }
+
+// A line without words of its own is told without who did it, whatever is in that user's name.
+func TestALineIsToldWithoutWhoDidIt(t *testing.T) {
+	for _, by := range []string{"", `,"by":{"uid":5}`, `,"by":{"uid":5,"user":"o}l\"e{na","login":"}"}`} {
+		l := &journal.Line{Data: []byte(`{"messages":["7-1"]` + by + `,"personal":"ab"}`)}
+		if said := story.Plain(l); said != "messages [7-1], personal ab" {
+			t.Errorf("with %s it says %q", by, said)
+		}
+	}
+	l := &journal.Line{Data: []byte(`{"by":{"uid":5,"user":"}"}}`)}
+	if said := story.Plain(l); said != "" {
+		t.Errorf("of nothing else it says %q", said)
+	}
+}

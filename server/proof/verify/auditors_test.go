@@ -115,6 +115,8 @@ func TestBothAuditorsAgree(t *testing.T) {
 	}
 	all = append(all, withoutJournal(t)...)
 	all = append(all, withRidesOfNothing(t))
+	all = append(all, withLinesOfNothing(t, h)...)
+	all = append(all, before1970(t))
 	for what, with := range oddities {
 		all = append(all, rig.Forge(t, h.dir, func(lines []string) []string {
 			for i, l := range lines {
@@ -160,6 +162,83 @@ func withoutJournal(t *testing.T) []string {
 		}
 	}
 	return []string{empty, named}
+}
+
+// linesOfNothing are lines of users, sessions, messages and reports that name what is not there, by type.
+var linesOfNothing = map[string]string{
+	"user.access_given": `"user":"AAAAAAAAAAAAAAAAAAAAAA","access":{"company":{"id":"a","name":"a","slug":"a","tier":""},` +
+		`"role":"ADMIN"}`,
+	"user.removed":      `"user":"AAAAAAAAAAAAAAAAAAAAAA"`,
+	"session.started":   `"session":"AAAAAAAAAAAAAAAAAAAAAQ","user":"AAAAAAAAAAAAAAAAAAAAAA","company":"a",` + tokens,
+	"session.refreshed": `"session":"AAAAAAAAAAAAAAAAAAAAAA",` + tokens,
+	"session.ended":     `"session":"AAAAAAAAAAAAAAAAAAAAAA","reason":"logout"`,
+	"outbox.parked":     `"message":"1-1","reason":"x"`,
+	"outbox.retried":    `"messages":["1-1"]`,
+	"report.downloaded": `"report":"AAAAAAAAAAAAAAAAAAAAAA"`,
+	"personal.erased":   `"lines":[],"reason":"x","passengers":[],"reports":["AAAAAAAAAAAAAAAAAAAAAA"]`,
+}
+
+// tokens are those of a session.
+var tokens = `"access":"` + strings.Repeat("1", 64) + `","accessUntil":"2026-11-20T09:00:00Z","refresh":"` +
+	strings.Repeat("2", 64) + `","until":"2026-12-20T09:00:00Z"`
+
+// withLinesOfNothing returns copies of an honest directory with one of linesOfNothing each. Verify names what
+// is not there.
+func withLinesOfNothing(t *testing.T, h *honest) (dirs []string) {
+	t.Helper()
+	head := regexp.MustCompile(`"seq":\d+(,.*"type":")[^"]*","data":.*`)
+	for name, data := range linesOfNothing {
+		dir := rig.Forge(t, h.dir, func(lines []string) []string {
+			last := lines[len(lines)-1]
+			return append(lines, head.ReplaceAllString(last, `"seq":0${1}`+name+`","data":{`+data+`}}`))
+		})
+		dirs = append(dirs, dir)
+		missing := "AAAAAAAAAAAAAAAAAAAAAA does not exist"
+		if strings.HasPrefix(name, "outbox") {
+			missing = "1-1 does not exist"
+		}
+		o := ours(t, dir)
+		if o.Verdict != "books" || len(o.Problems) != 1 || !strings.Contains(o.Problems[0].Text, missing) {
+			t.Errorf("of %s of nothing verify says %+v", name, o)
+		}
+	}
+	return dirs
+}
+
+// before1970 returns the directory of a server whose clock is before 1970, where instants are below zero: a
+// seat that was given back is free, and whoever gave it back is no passenger any more.
+func before1970(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	now := time.Date(1969, 12, 30, 8, 0, 0, 0, time.UTC)
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: func() time.Time { return now }})
+	w := rig.Ask(s, key, "GET", "/v2/offers/schedule?days=14&date=1969-12-30&"+rig.KyivLviv, "")
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"total":0`) {
+		t.Errorf("a search answers %d %s", w.Code, w.Body)
+	}
+	seats := rig.SeatsLeft(t, s, rig.KyivLviv)
+	a := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(rig.Offer(t, s, key, rig.KyivLviv), 3))
+	path := "/v2/bookings/" + a.Data.Booking.ID
+	for _, act := range []struct{ do, tickets string }{
+		{"/pay", `{}`}, {"/cancel", `{"ticketIds":["` + a.Data.Booking.Tickets[0].ID + `"]}`},
+	} {
+		if a := rig.Call(t, s, key, "POST", path+act.do, act.tickets); a.Status != 200 {
+			t.Fatal(act.do, a)
+		}
+	}
+	if left := rig.SeatsLeft(t, s, rig.KyivLviv); left != seats-2 {
+		t.Errorf("%d seats of %d are left, and two are paid", left, seats)
+	}
+	if said, err := rig.ChangeRun(s, "move", "kl-0530", "minutes", "10"); err != nil ||
+		!strings.Contains(said, "tickets that stay valid: 2;") {
+		t.Errorf("a move says %q, %v", said, err)
+	}
+	last := `{"ticketIds":["` + a.Data.Booking.Tickets[2].ID + `"]}`
+	if a := rig.Call(t, s, key, "POST", path+"/cancel", last); a.Status != 200 {
+		t.Fatal(a)
+	}
+	rig.CompareWithReplay(t, s, dir, false)
+	return dir
 }
 
 // withRidesOfNothing returns the directory of a server that sold the first stretch of a run, before an import

@@ -313,7 +313,7 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 			Now: func() time.Time { return rig.Start.Add(3 * time.Hour) }})
 		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
 			var d *journal.Damage
-			want := "does not fit the lines before it: there is no report " + b.bookings[0]
+			want := "report " + b.bookings[0]
 			if !errors.As(err, &d) || d.Line != len(b.lines)+1 || !strings.Contains(d.Reason, want) {
 				t.Errorf("%s: %v, want line %d, %q", who, err, len(b.lines)+1, want)
 			}
