@@ -35,7 +35,6 @@ func TestExitCodesAreThoseOfThePage(t *testing.T) {
 		"backup":      {"-data", dir, out},
 		"repair":      {"-data", dir, "-cut-at", "3", "-reason", "x", out},
 		"tail":        {"-data", dir},
-		"audit":       {"-data", dir, "-from", "2026-11-20", "-to", "2026-11-20", out},
 		"statement":   {"-data", dir, "-from", "2026-11-20", "-to", "2026-11-20"},
 		"evidence":    {"-data", dir, "-booking", "AAAAAAAAAAAAAAAAAAAAAA", out},
 	}

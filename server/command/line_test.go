@@ -34,7 +34,6 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 		"forget":         {"-booking", id, "-reason", "x"},
 		"idtoken":        {"-email", "a@example.com"},
 		"evidence":       {"-booking", id, "out.zip"},
-		"audit":          {"-from", "2026-11-20", "-to", "2026-11-20", "out.zip"},
 		"statement":      {"-from", "2026-11-20", "-to", "2026-11-20"},
 		"backup":         {"out"},
 		"export":         {"out"},
@@ -48,6 +47,7 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 		switch v.name {
 		case "serve",
 			"import",
+			"audit",
 			"bench",
 			"version",
 			"completion",
@@ -401,7 +401,7 @@ func TestReadingStops(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	days := []string{"-from", "2026-11-20", "-to", "2026-11-20"}
 	for _, args := range [][]string{{"verify"}, {"log"}, {"checkpoint"}, {"backup", out}, {"export", out},
-		append([]string{"statement"}, days...), slices.Concat([]string{"audit"}, days, []string{out})} {
+		append([]string{"statement"}, days...)} {
 		end := make(chan struct{})
 		close(end)
 		var stdout, stderr bytes.Buffer

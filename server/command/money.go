@@ -8,10 +8,7 @@ import (
 
 	"waybill/server/docs"
 	"waybill/server/front"
-	"waybill/server/proof/pack"
 	"waybill/server/proof/statement"
-	"waybill/server/proof/verify"
-	"waybill/store/inspect"
 )
 
 // The verbs for those who settle accounts and those who audit them.
@@ -43,44 +40,12 @@ func (c *call) statement() (int, error) {
 	return exitFailed, err
 }
 
-// audit writes what an auditor takes home of some days, or the program that checks it.
+// audit prints the program that checks a directory without this one.
 func (c *call) audit() (int, error) {
-	if c.get("script").(bool) {
-		if c.NArg() > 0 || c.isGiven("from") || c.isGiven("to") {
-			return exitUsage, errors.New("audit: -script prints a program; it takes no days and no file")
-		}
-		_, err := c.Stdout.Write(docs.Auditor())
-		return exitFailed, err
+	if !c.get("script").(bool) {
+		return exitUsage, errors.New("audit: -script must be given; it prints audit.py")
 	}
-	if c.NArg() == 0 {
-		return exitUsage, errors.New("audit: takes OUT.zip after its flags, not 0 operands")
-	}
-	period, err := statement.ParsePeriod(c.text("from"), c.text("to"), "")
-	if err != nil {
-		return exitUsage, err
-	}
-	if err := c.mustExist(); err != nil {
-		return exitFailed, err
-	}
-	inUse := c.signedFirst()
-	var wrong error // what verify says
-	made, err := pack.File(c.fsys, inUse, pack.Options{
-		Period: period,
-		Verdict: func() (v any) {
-			beside := verify.Beside{Live: inUse || front.IsLocked(c.dir)}
-			if inUse {
-				beside.Sign = func() { front.SignFirst(c.dir) }
-			}
-			v, wrong = verify.Judge(c.fsys, c.dir, beside, inspect.Expected{}, "")
-			return v
-		},
-	}, c.Arg(0))
-	if err == nil {
-		fmt.Fprintln(c.Stdout, c.Arg(0), made)
-	}
-	if err == nil && wrong != nil {
-		fmt.Fprintf(c.Stderr, "waybill: verify says: %v\n", wrong)
-	}
+	_, err := c.Stdout.Write(docs.Auditor())
 	return exitFailed, err
 }
 

@@ -1,11 +1,8 @@
 package command
 
 import (
-	"archive/zip"
-	"io"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // Decision statement.rows: what the command line alone shows wrong is 2, a partner or a company that there is
@@ -51,33 +48,12 @@ func TestStatementSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Decision audit.pack: the pack has what verify -json says; an OUT that is there is left alone.
-func TestAudit(t *testing.T) {
+// Decision audit.script: audit prints a program, and takes no directory, no days and no file.
+func TestAuditPrintsItsScript(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
-	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
-	out := filepath.Join(t.TempDir(), "out.zip")
-	today := time.Now().UTC().Format(time.DateOnly)
-	audit := []string{"audit", "-data", dir, "-from", today, "-to", today}
-	want(t, 2, "takes OUT.zip after its flags", audit...)
-	want(t, 2, "-script prints a program; it takes no days", "audit", "-script", "-from", today)
 	want(t, 0, `^#!/usr/bin/env python3\n"""`, "audit", "-script")
-	want(t, 2, `^waybill: -from must be given .*\n$`, "audit", "-data", dir, out)
-	want(t, 2, `^waybill: -from 2026-11-21 is after -to 2026-11-20\n$`, "audit", "-data", dir, "-from",
-		"2026-11-21", "-to", "2026-11-20", out)
-	want(t, 0, `out\.zip has \d+ lines of the period, of \d+ lines\n$`, append(audit, out)...)
-	want(t, 1, `out\.zip is there already\n$`, append(audit, out)...)
-	archive, err := zip.OpenReader(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	f, err := archive.Open("audit-" + today + "-" + today + "/verify.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := io.ReadAll(f)
-	if said := want(t, 0, "sound", "verify", "-data", dir, "-json"); err != nil || string(got) != said {
-		t.Errorf("verify.json is\n%s\nand verify -json says\n%s\n%v", got, said, err)
-	}
+	want(t, 2, `^waybill: audit: -script must be given; it prints audit\.py\n$`, "audit")
+	want(t, 2, `^waybill: audit: there is no flag -from; .*\n$`, "audit", "-script", "-from", "2026-11-20")
+	want(t, 2, `^waybill: audit: there is no flag -data; .*\n$`, "audit", "-data", "data", "-script")
+	want(t, 2, `^waybill: audit: takes no operands, not "out\.zip"; .*\n$`, "audit", "-script", "out.zip")
 }

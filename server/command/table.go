@@ -31,15 +31,15 @@ type chapter struct {
 var (
 	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
 	// have to read a long journal.
-	quiet = []string{"serve", "desk", "log", "bench", "version", "user add", "ready", "conform",
+	quiet = []string{"serve", "desk", "log", "audit", "bench", "version", "user add", "ready", "conform",
 		"tail", "receive", "ticket check", "tour", "completion"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
 	mayBeCut = []string{"log", "import", "tail", "conform"}
 	// Of some, programs read the output, whatever the flags.
-	exact = []string{"tail", "receive", "checkpoint", "idtoken", "completion"}
+	exact = []string{"audit", "tail", "receive", "checkpoint", "idtoken", "completion"}
 	// Some are of no directory, and have no flag -data as others: they ask a server, or nobody. That of
 	// ticket check is its own, without a default.
-	noData = []string{"version", "ready", "conform", "receive", "ticket check", "tour", "completion"}
+	noData = []string{"audit", "version", "ready", "conform", "receive", "ticket check", "tour", "completion"}
 )
 
 // is reports whether a verb is one of some.
@@ -182,12 +182,9 @@ var lookVerbs = []verb{
 			{"company", "", "only tickets of the company with this `slug`"},
 			{"zone", "", "the time `zone` of the days, as in Europe/Kyiv; by default UTC"},
 			{"format", "csv", "the `format`: csv, or text for people"}}},
-	{"audit", "[OUT.zip]", "write the documents that an auditor needs of some days",
-		"OUT.zip holds the statement, administrative acts, readings, notes, and a proof between the notes.",
+	{"audit", "", "print audit.py, a second auditor that needs only Python", "",
 		(*call).audit, []option{
-			{"from", "", "the first `day`, as in 2026-11-01, in UTC"},
-			{"to", "", "the last `day`, which is included"},
-			{"script", false, "print audit.py instead, a second auditor that needs only Python and the directory's files"}}},
+			{"script", false, "print the program; this must be given"}}},
 	{"export", "OUT", "write every entity as CSV, with a schema.sql for databases",
 		"OUT is a new directory.",
 		(*call).export, nil},

@@ -4,7 +4,7 @@
     python3 -I audit.py DIR... [-against NOTE]... [-key PUB]
                         [-witness-key VKEY]... [-witnessed-within 5m] [-json]
 
-DIR is a data directory (it has journal/), or what "waybill audit" writes: the .zip, or its one folder.
+DIR is a data directory (it has journal/); an archive of one is refused, as nothing in it was checked.
 NOTE is a file of checkpoints kept elsewhere; PUB the file of the public key that signed them; VKEY the
 verifier key of a witness that must have signed. Each DIR is told, and the exit code is that of the worst.
 
@@ -15,7 +15,6 @@ What is checked, in this order:
      the witnesses given, the hash of the line, the root of the tree (RFC 6962); then the files of tree/;
   3. each line against the lines before it: "before", partners, prices, discounts, seats, phases, windows,
      refunds, runs, with the timetables; then the figures of the books, and their sums.
-Of an audit pack: its two notes, their signatures, and consistency.txt (RFC 6962) between them.
 
 What is NOT checked: snapshots, but that a whole one shows that its line was on the disk; what personal parts
 say; that values are of their kind, where no rule needs it; files of reports, keys/ and outbox/; and what
@@ -36,7 +35,6 @@ import os
 import re
 import struct
 import sys
-import zipfile
 from datetime import datetime, timedelta
 try:
     from zoneinfo import ZoneInfo
@@ -431,25 +429,6 @@ class Tree:
         while parts:
             result = node(parts.pop(), result)
         return result
-
-def roots(old, new, proof, old_root):
-    """The roots of the trees of old and new leaves, as a consistency proof of RFC 6962 gives them. It is
-    taken from its end; old_root is that of the whole old tree, or None within a part."""
-    if old == new:
-        return (old_root, old_root) if old_root else (proof[-1], proof.pop())
-    half = 1 << (new - 1).bit_length() - 1
-    side = proof.pop()
-    if old <= half:
-        one, two = roots(old, half, proof, old_root)
-        return one, node(two, side)
-    one, two = roots(old - half, new - half, proof, None)
-    return node(side, one), node(side, two)
-
-def consistent(old, old_root, new, new_root, proof):
-    try:
-        return 0 < old <= new and roots(old, new, proof, old_root) == (old_root, new_root) and not proof
-    except IndexError:
-        return False
 
 # ==== Notes: journal.md, Notes (C2SP signed notes, cosignature/v1) ==================================
 
@@ -1269,7 +1248,7 @@ class Audit:
 
     def run(self):
         if self.given.error or not os.path.isdir(self.folder):
-            raise Broken(self.given.error or "%s is not a directory" % self.folder)
+            raise Broken(self.given.error or "%s is not a directory; unpack an archive first" % self.folder)
         for name in self.names_in("journal"):
             if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name) or self.file("journal", name) is None:
                 self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
@@ -1523,40 +1502,6 @@ class Audit:
                 text = "the witness %s has not signed line %d, of %s" % (name, lines + 1, left[0].time)
                 self.problems.append(problem("unwitnessed", text))
 
-# ==== An audit pack: two notes, and the proof between them ==========================================
-
-def open_pack(path):
-    """The function that reads a file of an audit pack, or None where the path is none."""
-    if zipfile.is_zipfile(path):
-        pack = zipfile.ZipFile(path)
-        names = {name.rpartition("/")[2]: name for name in pack.namelist()}
-        return lambda name: pack.read(names[name]) if name in names else None
-    return (lambda name: read_file(path, name)) if read_file(path, "consistency.txt") is not None else None
-
-def audit_pack(read, given):
-    keys, notes, problems = {}, [], []
-    for row in (read("keys.txt") or b"").decode("utf-8").split():
-        if row.count("+") >= 2:
-            kind = WITNESS if unbase64(row.split("+", 2)[2])[:1] == b"\4" else DIRECTORY
-            keys[verifier_key(row, kind)] = kind
-    for file in ("note-before.txt", "note-after.txt"):
-        for note in notes_of(read(file) or b"", file):
-            notes.append(note)
-            signed = [kind for (name, key), kind in keys.items() if note.signed_by(name, key, kind)]
-            if DIRECTORY not in signed or given.key and not note.signed_by(note.origin, given.key):
-                problems.append(problem("forked", "%s is not signed by the key of %s" % (file, note.origin),
-                        file))
-    if len(notes) == 2:
-        proof = [unbase64(row) for row in (read("consistency.txt") or b"").decode("ascii").split()]
-        if not consistent(notes[0].lines, notes[0].root, notes[1].lines, notes[1].root, proof):
-            text = "consistency.txt does not prove that line %d extends line %d" % (notes[1].lines,
-                    notes[0].lines)
-            problems.append(problem("forked", text, "consistency.txt"))
-    last = notes[-1] if notes else None
-    return {"verdict": "forked" if problems else "sound", "origin": last and last.origin, "lines": last
-            and last.lines,
-            "checkpoints": len(notes), "problems": problems, "remarks": []}
-
 # ==== The command line ==============================================================================
 
 def milliseconds_of(text):
@@ -1603,21 +1548,14 @@ def tell(folder, result):
         print("  remark, %s: %s" % (item["kind"], item["text"]))
     if any("this line changes nothing" in item["text"] for item in result["problems"]):
         print("  no figures: some lines could not be applied; correct the first one, and run this again")
-    for name, figure in result.get("books", {}).items():
+    for name, figure in result["books"].items():
         print("  %-10s %s" % (name, json.dumps(figure, ensure_ascii=False, sort_keys=True)))
-    if "books" in result:
-        print("  not checked: %d snapshots" % result["snapshots"])
+    print("  not checked: %d snapshots" % result["snapshots"])
 
 def main(words):
     given, codes = command_line(words), []
     for folder in given.folders:
-        pack = open_pack(folder)
-        try:
-            result = audit_pack(pack, given) if pack else Audit(folder, given).result
-        except Broken as error:
-            result = {"verdict": "damaged", "origin": "", "lines": 0,
-                    "problems": [problem("damaged", str(error))],
-                      "remarks": []}
+        result = Audit(folder, given).result
         print(json.dumps(result, indent=2, ensure_ascii=False)) if given.json else tell(folder, result)
         kinds = {item["kind"] for item in result["problems"]}
         codes.append(3 if kinds == {"torn"} else 1 if kinds else 0)

@@ -48,11 +48,3 @@ func (p Period) Start() time.Time { return p.From.In(p.Zone) }
 
 // End returns the instant at which it is over: at which the day after its last one begins.
 func (p Period) End() time.Time { return (p.To + 1).In(p.Zone) }
-
-// Has reports whether an instant lies in the period.
-func (p Period) Has(at time.Time) bool { return !at.Before(p.Start()) && at.Before(p.End()) }
-
-// String says it in words.
-func (p Period) String() string {
-	return fmt.Sprintf("%s to %s, %s", p.From, p.To, p.Zone)
-}

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -163,5 +164,33 @@ func compareOpinions(t *testing.T, dir string, we, they opinion) {
 	if we.Verdict != they.Verdict || !slices.Equal(we.lines(), they.lines()) ||
 		!reflect.DeepEqual(we.Books, they.Books) {
 		t.Errorf("%s\nverify:   %+v\naudit.py: %+v", dir, we, they)
+	}
+}
+
+// audit.py judges directories. An archive, be it of a sound directory, is none: it says so, and is not sound.
+func TestTheSecondAuditorRefusesAnArchive(t *testing.T) {
+	t.Parallel()
+	if !rig.Has(t, "python3") {
+		return
+	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "data.zip")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := zip.NewWriter(file)
+	err = archive.AddFS(os.DirFS(rig.File("testdata/journal/v3")))
+	if err := errors.Join(err, archive.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("python3", "-I", "-S", rig.File("server/docs/audit.py"), name).Output()
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) || failed.ExitCode() != 1 {
+		t.Errorf("audit.py ends with %v", err)
+	}
+	want := "  failed: " + name + " is not a directory; unpack an archive first\n"
+	if !strings.HasPrefix(string(out), name+": failed\n") || !strings.Contains(string(out), want) {
+		t.Errorf("audit.py says\n%s\nwant\n%s", out, want)
 	}
 }

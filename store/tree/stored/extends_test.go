@@ -1,6 +1,7 @@
 package stored
 
 import (
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -17,31 +18,75 @@ func TestAProofThatATreeExtendsAnother(t *testing.T) {
 		for old := uint64(1); old <= size; old++ {
 			was := rootOf(d[:old])
 			proof, err := Consistency(fsys, old, size)
-			if err != nil || !Extends(proof, old, size, was, root) {
+			if err != nil || !shows(proof, old, size, was, root) {
 				t.Fatalf("%d to %d is not shown: %v", old, size, err)
 			}
 			for other := range size + 2 {
-				if other != old && Extends(proof, other, size, was, root) {
+				if other != old && shows(proof, other, size, was, root) {
 					t.Errorf("%d to %d is shown by the proof for %d", other, size, old)
 				}
 			}
-			if old < size && Extends(proof, old, size, root, root) ||
-				Extends(proof, old, size, was, tree.Leaf(nil)) {
+			if old < size && shows(proof, old, size, root, root) ||
+				shows(proof, old, size, was, tree.Leaf(nil)) {
 				t.Errorf("%d to %d is shown of other roots", old, size)
 			}
-			if Extends(append(slices.Clone(proof), root), old, size, was, root) {
+			if shows(append(slices.Clone(proof), root), old, size, was, root) {
 				t.Errorf("%d to %d is shown by a longer proof", old, size)
 			}
 			for i := range proof {
-				if Extends(slices.Delete(slices.Clone(proof), i, i+1), old, size, was, root) {
+				if shows(slices.Delete(slices.Clone(proof), i, i+1), old, size, was, root) {
 					t.Errorf("%d to %d is shown without hash %d", old, size, i)
 				}
 				bad := slices.Clone(proof)
 				bad[i][7] ^= 1
-				if Extends(bad, old, size, was, root) {
+				if shows(bad, old, size, was, root) {
 					t.Errorf("%d to %d is shown with another hash %d", old, size, i)
 				}
 			}
 		}
 	}
+}
+
+// shows reports whether a proof shows that the tree of the first size leaves, with its root, extends the tree
+// of the first old ones, with its own (RFC 9162, 2.1.4.2). That it extends the empty tree needs no proof.
+func shows(proof []tree.Hash, old, size uint64, oldRoot, root tree.Hash) bool {
+	if old == 0 || old > size {
+		return false
+	}
+	if old == size {
+		return len(proof) == 0 && oldRoot == root
+	}
+	if old&(old-1) == 0 { // the older tree is a node of the longer one: whoever checks knows its hash
+		proof = append([]tree.Hash{oldRoot}, proof...)
+	}
+	if len(proof) == 0 {
+		return false
+	}
+	// Both trees grow out of the first hash. node and last number two nodes of a level, as in Includes.
+	node := old - 1
+	last := size - 1
+	skip := bits.TrailingZeros64(^node)
+	node >>= skip
+	last >>= skip
+	was := proof[0]
+	is := proof[0]
+	for _, hash := range proof[1:] {
+		if last == 0 {
+			return false // the proof is too long
+		}
+		if node&1 == 1 || node == last {
+			was = tree.Node(hash, was)
+			is = tree.Node(hash, is)
+			if node&1 == 0 {
+				skip := bits.TrailingZeros64(node)
+				node >>= skip
+				last >>= skip
+			}
+		} else {
+			is = tree.Node(is, hash)
+		}
+		node >>= 1
+		last >>= 1
+	}
+	return last == 0 && was == oldRoot && is == root
 }

@@ -74,51 +74,6 @@ func Includes(proof []tree.Hash, hash tree.Hash, leaf, size uint64, root tree.Ha
 	return last == 0 && hash == root
 }
 
-// Extends reports whether a proof shows that the tree of the first size leaves, with its root, extends the
-// tree of the first old ones, with its own (RFC 9162,
-// 2.1.4.2). That it extends the empty tree needs no proof.
-func Extends(proof []tree.Hash, old, size uint64, oldRoot, root tree.Hash) bool {
-	if old == 0 || old > size {
-		return false
-	}
-	if old == size {
-		return len(proof) == 0 && oldRoot == root
-	}
-	if old&(old-1) == 0 { // the older tree is a node of the longer one: whoever checks knows its hash
-		proof = append([]tree.Hash{oldRoot}, proof...)
-	}
-	if len(proof) == 0 {
-		return false
-	}
-	// Both trees grow out of the first hash. node and last number two nodes of a level, as in Includes.
-	node := old - 1
-	last := size - 1
-	skip := bits.TrailingZeros64(^node)
-	node >>= skip
-	last >>= skip
-	was := proof[0]
-	is := proof[0]
-	for _, hash := range proof[1:] {
-		if last == 0 {
-			return false // the proof is too long
-		}
-		if node&1 == 1 || node == last {
-			was = tree.Node(hash, was)
-			is = tree.Node(hash, is)
-			if node&1 == 0 {
-				skip := bits.TrailingZeros64(node)
-				node >>= skip
-				last >>= skip
-			}
-		} else {
-			is = tree.Node(is, hash)
-		}
-		node >>= 1
-		last >>= 1
-	}
-	return last == 0 && was == oldRoot && is == root
-}
-
 // split returns the size of the left of the two trees that a tree of n leaves has: the largest power of two
 // that is less than n.
 func split(n uint64) uint64 {
