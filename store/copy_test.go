@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"strings"
 	"sync"
@@ -105,6 +106,40 @@ func TestBackupOfATornEnd(t *testing.T) {
 	rep, _, err := check(config(out), false)
 	if err != nil || rep.Torn != nil || int(rep.Head.Seq) != len(journalLines(all))-1 {
 		t.Error(rep, err)
+	}
+}
+
+// losing is a directory in which a file is not found, once, when something of it was copied.
+type losing struct {
+	*disk
+	name string
+	to   *disk
+}
+
+func (l *losing) Open(name string) (readonly.File, error) {
+	if name == l.name && len(l.to.files()) > 0 {
+		l.name = ""
+		return nil, fs.ErrNotExist
+	}
+	return l.disk.Open(name)
+}
+
+// Decision copies.whole: what does not end with the line that it should end with is no copy.
+func TestACopyThatEndsElsewhereIsNone(t *testing.T) {
+	all := killedJournal(t, false)
+	journals := named(all, "journal/")
+	for _, name := range []string{journals[0], journals[len(journals)-1]} {
+		to := newDisk()
+		err := copies.Backup(&losing{diskOf(all), name, to}, within{to, "b"}, false)
+		if err == nil || !strings.Contains(err.Error(), "the last line should be line ") {
+			t.Errorf("without %s a backup says %v", name, err)
+		}
+	}
+	to := newDisk()
+	from := &losing{diskOf(all), journals[0], to}
+	_, err := repair(config(from), within{to, "b"}, copies.Cut{At: 3, Reason: "x", Force: true})
+	if err == nil || !strings.Contains(err.Error(), "the last line should be line 3") {
+		t.Errorf("without %s a repair says %v", journals[0], err)
 	}
 }
 

@@ -61,8 +61,8 @@ func (st *Store[S, E]) runCheckpoints() {
 	}
 }
 
-// checkpoint signs the newest durable line. A checkpoint that cannot be written loses nothing. The hashes of the tree come first, so that every line that a note vouches for can
-// be proven.
+// checkpoint signs the newest durable line. A checkpoint that cannot be written loses nothing. The hashes of
+// the tree come first, so that every line that a note vouches for can be proven.
 func (st *Store[S, E]) checkpoint() error {
 	st.signing.Lock()
 	defer st.signing.Unlock()

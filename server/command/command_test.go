@@ -310,7 +310,7 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 		want(t, 0, `partner.key_added`, "log", "-data", dir)
 		out := filepath.Join(t.TempDir(), "out")
 		want(t, 0, `out has all lines up to \d+, of 20.*out/schema.sql`, "export", "-data", dir, out)
-		want(t, 1, "out: cannot export there: it is not empty", "export", "-data", dir, out)
+		want(t, 1, "out is there already", "export", "-data", dir, out)
 		if live && s.stop() != 0 {
 			t.Error("the server did not end with 0")
 		}

@@ -139,7 +139,7 @@ func TestBackup(t *testing.T) {
 	for _, name := range []string{"running", "stopped"} {
 		out := filepath.Join(to, name)
 		want(t, 0, `/`+name+` is sound and has all lines up to \d+, of 20`, "backup", "-data", dir, out)
-		want(t, 1, "the directory to be written is not empty", "backup", "-data", dir, out)
+		want(t, 1, "^waybill: "+out+" is there already\n$", "backup", "-data", dir, out)
 		want(t, 0, `^sound: `, "verify", "-data", out)
 		if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o700 {
 			t.Error(info, err)
@@ -198,7 +198,7 @@ func TestRepair(t *testing.T) {
 	want(t, 0, `good is sound and has the lines before 3; line 3 says what was cut\n$`, "repair", "-data", dir,
 		"-cut-at", "3", "-reason", "a bit flipped", out)
 	want(t, 0, `^sound: 3 lines`, "verify", "-data", out)
-	want(t, 1, "is not empty", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", out)
+	want(t, 1, "good is there already", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", out)
 	want(t, 0, `a bit flipped.*; by `, "log", "-data", out)
 	want(t, 1, `two histories: .*a repair cut the journal at seq 3: a bit flipped`,
 		"verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))

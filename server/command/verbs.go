@@ -135,19 +135,12 @@ func (c *call) write(do func(out durable.Dir) (said string, err error)) (int, er
 
 // export writes what a directory remembers as tables.
 func (c *call) export() (int, error) {
-	if err := c.mustExist(); err != nil {
-		return exitFailed, err
-	}
-	code, err := c.write(func(out durable.Dir) (string, error) {
+	return c.write(func(out durable.Dir) (string, error) {
 		head, err := export.Write(c.fsys, front.StepBackBeside(c.dir, c.StepBack), out)
 		schema := filepath.Join(string(out), "schema.sql")
 		return fmt.Sprintf("has all lines up to %d, of %s; %s says how to load it",
 			head.Seq, head.Time.Format(time.RFC3339), schema), err
 	})
-	if err != nil {
-		err = fmt.Errorf("%s: %w", c.Arg(0), err)
-	}
-	return code, err
 }
 
 // backup copies a directory, which may be in use, and checks the copy.
@@ -158,12 +151,15 @@ func (c *call) backup() (int, error) {
 			front.SignFirst(c.dir)
 		}
 		rep, err := backup.Backup(c.fsys, running, out)
+		if err != nil {
+			return "", err
+		}
 		said := "is sound"
 		if c.warnOfBooks(&rep) {
 			said = "is a true copy"
 		}
 		return fmt.Sprintf("%s and has all lines up to %d, of %s", said, rep.Head.Seq,
-			rep.Head.Time.Format(time.RFC3339)), err
+			rep.Head.Time.Format(time.RFC3339)), nil
 	})
 }
 
@@ -201,6 +197,9 @@ func (c *call) repair() (int, error) {
 		if errors.As(err, new(*copies.UndamagedError)) {
 			return "", fmt.Errorf("%w; -force cuts all the same", err)
 		}
+		if err != nil {
+			return "", err
+		}
 		good := "is sound"
 		if c.warnOfBooks(&rep) {
 			good = "is good"
@@ -214,7 +213,7 @@ func (c *call) repair() (int, error) {
 			said += fmt.Sprintf("; missing personal parts that no readable line says were erased: %d, "+
 				"which line %d names", n, rep.Head.Seq)
 		}
-		return said, err
+		return said, nil
 	})
 }
 

@@ -1,9 +1,10 @@
 // Package copies writes a directory's lines, and what vouches for them, into a new directory: all of them
 // ([Backup]), or those before a cut ([Repair]). A [Copy] is how that goes, step by step; the store forks an
-// open directory by it, too.
+// open directory by it, too. With [PublishNew] a new directory appears whole, or not at all:
 //
-//	err := copies.Backup(from, to, true, "keys")
-//	loss, err := copies.Repair(from, to, &model, now, copies.Cut{At: 48213, Reason: "a disk failed"})
+//	err := copies.PublishNew("/backup/today", func(at string) error {
+//		return copies.Backup(from, durable.Dir(at), true, "keys")
+//	})
 //
 // A copy has no key to sign with. It is another directory, and its first start gives it a name and a key of
 // its own.
@@ -14,6 +15,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"path"
@@ -24,14 +26,21 @@ import (
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
+	"waybill/store/journal/seek"
 )
 
 // Backup copies a directory that may be in use into a new one, with all that was acknowledged before it
-// began. The caller checks the copy. dirs are directories that the store knows nothing of. The hashes of the
-// tree are left out: they are a cache, which the first start makes again as it reads the whole journal.
+// began. The caller checks the copy; here only its last line is held against the directory's. dirs are
+// directories that the store knows nothing of. The hashes of the tree are left out: they are a cache, which
+// the first start makes again as it reads the whole journal.
 func Backup(from readonly.FS, to durable.FS, inUse bool, dirs ...string) error {
 	if inUse {
 		checkpoint.Await(from, 1) // of a server that has just made its directory
+	}
+	lines := seek.NewLines(from)
+	least, err := lines.Last()
+	if err != nil {
+		return err
 	}
 	c := Copy{from, to}
 	if err := c.Begin(); err != nil {
@@ -40,14 +49,19 @@ func Backup(from readonly.FS, to durable.FS, inUse bool, dirs ...string) error {
 	if err := c.Notes(); err != nil {
 		return err
 	}
-	last, err := c.Lines(math.MaxUint64, nil)
+	copied, err := c.Lines(math.MaxUint64, nil)
 	if err != nil {
 		return err
 	}
 	if inUse {
-		checkpoint.Await(from, last)
+		checkpoint.Await(from, copied)
 	}
-	return c.Finish(dirs)
+	if err := c.Finish(dirs); err != nil {
+		return err
+	}
+	return lines.Read([]uint64{max(least, copied)}, func(l *journal.Line) error {
+		return c.endsWith(l.Head)
+	})
 }
 
 // A Copy is a new directory in the making: Begin, Notes, Lines, Finish, in this order. The notes come before
@@ -141,6 +155,25 @@ func (c Copy) Finish(dirs []string) error {
 		return err
 	}
 	return durable.PublishText(c.To, ".", "FORMAT", format)
+}
+
+// endsWith returns an error for a copy that has another last line than it should have. What was written is
+// read, whatever the writing said.
+func (c Copy) endsWith(last journal.Head) error {
+	lines := seek.NewLines(c.To)
+	seq, err := lines.Last()
+	same := false
+	if err == nil && seq == last.Seq {
+		err = lines.Read([]uint64{seq}, func(l *journal.Line) error {
+			same = l.Hash == last.Hash
+			return nil
+		})
+	}
+	if err == nil && !same {
+		err = fmt.Errorf("what was written is no copy: the last line should be line %d with the hash %x, and "+
+			"it is another, line %d", last.Seq, last.Hash, seq)
+	}
+	return err
 }
 
 // files copies files of a directory.

@@ -87,7 +87,12 @@ func Repair[S, E any](from readonly.FS, to durable.FS, model *replay.Model[S, E]
 		Type:   journal.KindRepaired,
 		Data:   journal.Data(said),
 	}
-	return loss, k.copy(to, line.AppendTo(nil, last.Hash), dirs)
+	text := line.AppendTo(nil, last.Hash)
+	c := Copy{from, to}
+	if err := k.copy(c, text, dirs); err != nil {
+		return loss, err
+	}
+	return loss, c.endsWith(line.Head)
 }
 
 // notGood is the error of lines that a repair is to keep.
@@ -207,8 +212,7 @@ func (k *kept) readLoose(erasures *observe.Erasures) error {
 
 // copy copies the lines that are kept, with more after them, and the notes of these lines. The hashes of the
 // tree are left out, as they may be of lines that are cut, too.
-func (k *kept) copy(to durable.FS, more []byte, dirs []string) error {
-	c := Copy{k.fsys, to}
+func (k *kept) copy(c Copy, more []byte, dirs []string) error {
 	if err := c.Begin(); err != nil {
 		return err
 	}
@@ -216,7 +220,7 @@ func (k *kept) copy(to durable.FS, more []byte, dirs []string) error {
 		return err
 	}
 	last := k.end.Head.Seq
-	if err := cutNotes(to, last); err != nil {
+	if err := cutNotes(c.To, last); err != nil {
 		return err
 	}
 	if _, err := c.Lines(last, more); err != nil {

@@ -72,8 +72,8 @@ type Config[S, E any] struct {
 	// bytes, and with how long its sync took.
 	Wrote   func(lines, bytes int, sync time.Duration)
 	Durable Durable // required
-	// Check, unless it is nil, is called once lines are on the disk and before they count, with the file of the
-	// journal that has them. Its error is one of writing.
+	// Check, unless it is nil, is called once lines are on the disk and before they count, with the file of
+	// the journal that has them. Its error is one of writing.
 	Check func(name string, f durable.File) error
 	Keep  Keep // unless it is nil, lines are durable once they are kept elsewhere, too
 }

@@ -423,7 +423,7 @@ func (p *Player) repair() {
 		By:     operator,
 		Force:  true,
 	}
-	if _, _, err := backup.Repair(durable.Dir(p.dir), Unsynced(dir), cut); err != nil {
+	if _, _, err := backup.Repair(durable.Dir(p.dir), durable.Dir(dir), cut); err != nil {
 		p.fatal("repair: %v", err)
 	}
 	p.dir = dir

@@ -7,9 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"io/fs"
-	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +14,6 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/durable/pace"
@@ -30,25 +26,18 @@ import (
 // Backup copies a directory that may be in use into a new one, and checks the copy (decision copies.checked).
 // An erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
 // already has the copy made again.
-func Backup(fsys readonly.FS, inUse bool, to durable.FS) (verify.Report, error) {
-	if err := mustBeEmpty(to); err != nil {
-		return verify.Report{}, err
-	}
-	to = paced(inUse, to)
+func Backup(fsys readonly.FS, inUse bool, out durable.Dir) (rep verify.Report, err error) {
 	const tries = 3
 	for range tries {
-		rep, stale, err := backUp(fsys, inUse, to)
-		if err == nil && !stale {
-			return rep, nil
-		}
-		// What was made is no backup: it goes, so that the next try finds the room, and nobody the keys in
-		// it.
-		if err = errors.Join(err, empty(to)); err != nil {
-			return verify.Report{}, err
+		err = copies.PublishNew(string(out), func(at string) (err error) {
+			rep, err = backUp(fsys, inUse, paced(inUse, durable.Dir(at)))
+			return err
+		})
+		if !errors.Is(err, events.ErrErasedMeanwhile) {
+			return rep, err
 		}
 	}
-	return verify.Report{}, errors.New("personal data was erased each time the copy was tried; make the " +
-		"backup later")
+	return rep, errors.New("personal data was erased each time the copy was tried; make the backup later")
 }
 
 // paced returns what to write many files through: beside a server, the disk is left to its clients most of
@@ -60,25 +49,20 @@ func paced(inUse bool, to durable.FS) durable.FS {
 	return to
 }
 
-// backUp makes a copy. stale reports that something was erased since its lines were copied.
-func backUp(fsys readonly.FS, inUse bool, to durable.FS) (rep verify.Report, stale bool, err error) {
+// backUp makes a copy. Its error is events.ErrErasedMeanwhile where something was erased since its lines were
+// copied.
+func backUp(fsys readonly.FS, inUse bool, to durable.FS) (rep verify.Report, err error) {
 	if err := copies.Backup(fsys, to, inUse, ledger.CopiedDirs...); err != nil {
-		return rep, false, err
+		return rep, err
 	}
 	if rep, err = finishCopy(to); err != nil || !inUse {
-		return rep, false, err
+		return rep, err
 	}
-	stale, err = events.ErasedAfter(fsys, rep.Head)
-	return rep, stale, err
-}
-
-// mustBeEmpty returns an error for a directory that has something in it.
-func mustBeEmpty(to readonly.FS) error {
-	names, err := to.List(".")
-	if err == nil && len(names) > 0 {
-		err = errors.New("the directory to be written is not empty")
+	erased, err := events.ErasedAfter(fsys, rep.Head)
+	if erased {
+		err = events.ErrErasedMeanwhile
 	}
-	return err
+	return rep, err
 }
 
 // finishCopy carries out in a copy what its journal says of erasures, takes away what lies beside the
@@ -130,46 +114,21 @@ func sumOf(fsys readonly.FS, name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// empty removes what a backup has made in a directory. FORMAT goes first: what is left of it is no
-// directory then.
-func empty(to durable.FS) error {
-	if err := to.Remove("FORMAT"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, dir := range slices.Concat(store.Dirs, ledger.SideDirs) {
-		if err := removeAll(to, dir); err != nil {
-			return err
-		}
-		if err := to.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return removeAll(to, ".")
-}
-
-// removeAll removes the files of a directory.
-func removeAll(to durable.FS, dir string) error {
-	names, err := to.List(dir)
-	for _, name := range names {
-		err = errors.Join(err, to.Remove(path.Join(dir, name)))
-	}
-	return err
-}
-
-// Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
+// Repair copies the lines before a cut of a directory that nobody has open into a new one, and checks that
 // (decision copies.checked).
-func Repair(fsys readonly.FS, to durable.FS, cut copies.Cut) (verify.Report, copies.Loss, error) {
-	if err := mustBeEmpty(to); err != nil {
-		return verify.Report{}, copies.Loss{}, err
-	}
+func Repair(fsys readonly.FS, out durable.Dir, cut copies.Cut) (rep verify.Report, loss copies.Loss,
+	err error) {
 	model := ledger.NewCodec().Model()
 	now := func(k *ledger.Keeper) time.Time {
 		return k.Clock().At(time.Now())
 	}
-	loss, err := copies.Repair(fsys, to, &model, now, cut, ledger.CopiedDirs...)
-	if err != nil {
-		return verify.Report{}, loss, errors.Join(err, empty(to))
-	}
-	rep, _, err := verify.Copy(to)
+	err = copies.PublishNew(string(out), func(at string) (err error) {
+		to := durable.Dir(at)
+		loss, err = copies.Repair(fsys, to, &model, now, cut, ledger.CopiedDirs...)
+		if err == nil {
+			rep, _, err = verify.Copy(to)
+		}
+		return err
+	})
 	return rep, loss, err
 }

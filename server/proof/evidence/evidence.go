@@ -11,7 +11,6 @@ package evidence
 import (
 	"archive/zip"
 	"bytes"
-	"cmp"
 	_ "embed"
 	"encoding/base64"
 	"errors"
@@ -30,6 +29,7 @@ import (
 	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
 	"waybill/store/checkpoint/signing"
+	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
@@ -69,14 +69,13 @@ func (f Found) String() string {
 
 // File writes evidence into a new file. Where that fails, or is cut short, there is none of that name.
 func File(fsys readonly.FS, inUse bool, of history.Filter, name string) (found Found, err error) {
-	if _, err := os.Lstat(name); err == nil {
-		return found, fmt.Errorf("%s is there already", name)
-	}
 	// The file gets its name once it is whole: half a proof proves nothing.
-	dir, base := filepath.Split(name)
-	err = durable.Publish(durable.Dir(cmp.Or(dir, ".")), ".", base, func(w io.Writer) error {
-		found, err = Write(fsys, inUse, of, w)
-		return err
+	err = copies.PublishNew(name, func(at string) error {
+		dir, base := filepath.Split(at)
+		return durable.Publish(durable.Dir(dir), ".", base, func(w io.Writer) error {
+			found, err = Write(fsys, inUse, of, w)
+			return err
+		})
 	})
 	return found, err
 }

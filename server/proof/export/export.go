@@ -17,6 +17,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/statement"
+	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/durable/pace"
 	"waybill/store/durable/readonly"
@@ -30,46 +31,52 @@ import (
 var Schema string
 
 // Write writes what a directory, which may be in use, remembers into a new one, as tables that databases
-// load: files of comma-separated values and schema.sql, which describes them and is written last. It only
-// reads the former, and returns the line of the journal after which it stands.
-func Write(fsys readonly.FS, inUse bool, to durable.FS) (head journal.Head, err error) {
-	names, err := to.List(".")
-	if err == nil && len(names) > 0 {
-		err = errors.New("it is not empty")
-	}
-	if err == nil {
-		err = to.Mkdir(".")
-	}
+// load: files of comma-separated values, and schema.sql, which describes them. It only reads the former, and
+// returns the line of the journal after which it stands.
+func Write(fsys readonly.FS, inUse bool, out durable.Dir) (head journal.Head, err error) {
+	err = copies.PublishNew(string(out), func(at string) error {
+		var to durable.FS = durable.Dir(at)
+		if inUse { // the disk is left to the server's clients most of the time
+			to = pace.Writes().Files(to)
+		}
+		head, err = write(fsys, inUse, to)
+		return err
+	})
+	return head, err
+}
+
+// write writes the files of an export.
+func write(fsys readonly.FS, inUse bool, to durable.FS) (head journal.Head, err error) {
+	last, err := events.NothingToErase(fsys)
 	if err != nil {
-		return head, fmt.Errorf("cannot export there: %w", err)
+		return head, err
 	}
-	if inUse { // the disk is left to the server's clients most of the time
-		to = pace.Writes().Files(to)
+	if last.Seq == 0 {
+		return head, errors.New("no journal is here")
 	}
-	// schema.sql comes last: a directory without it is no whole export.
+	if err := to.Mkdir("."); err != nil {
+		return head, err
+	}
 	x := export{}
-	_, before := events.NothingToErase(fsys)
-	err = errors.Join(x.open(to), before)
+	err = x.open(to)
 	if err == nil {
 		head, err = x.fill(fsys, inUse)
 	}
-	if err == nil && inUse {
-		var erased bool
-		if erased, err = events.ErasedAfter(fsys, head); erased {
-			err = events.ErrErasedMeanwhile
-		}
-	}
 	for _, t := range x {
 		t.Flush()
-		err = errors.Join(err, t.Error(), t.file.Close())
-	}
-	if err == nil {
-		err = durable.PublishText(to, ".", "schema.sql", []byte(Schema))
+		err = errors.Join(err, t.Error(), t.file.Sync(), t.file.Close())
 	}
 	if err != nil {
-		err = fmt.Errorf("the export is incomplete, so it has no schema.sql: %w", err)
+		return head, err
 	}
-	return head, err
+	if head.Seq < last.Seq {
+		return head, fmt.Errorf("line %d of the journal was the last, and the export ends with line %d", last.Seq,
+			head.Seq)
+	}
+	if erased, err := events.ErasedAfter(fsys, head); erased || err != nil {
+		return head, cmp.Or(err, events.ErrErasedMeanwhile)
+	}
+	return head, durable.PublishText(to, ".", "schema.sql", []byte(Schema))
 }
 
 // export is the files of the tables, by name.

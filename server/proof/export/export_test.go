@@ -11,11 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/export"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -132,7 +134,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("there are other files than those of the tables and schema.sql: %s", before)
 	}
 	_, err := export.Write(durable.Dir(dir), false, durable.Dir(out))
-	if err == nil || !strings.Contains(err.Error(), "not empty") {
+	if err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Error("an export goes where there is one:", err)
 	}
 	if after, _ := durable.Dir(out).List("."); !slices.Equal(before, after) {
@@ -289,15 +291,22 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// An export that cannot be finished says so, and has no schema.sql.
+// An export that cannot be finished leaves nothing, nor is one made of a directory without a journal.
 func TestExportThatFails(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	_, err := export.Write(durable.Dir(t.TempDir()), false, durable.Dir(out))
-	if err == nil || !strings.Contains(err.Error(), "incomplete") {
-		t.Error(err)
+	named := t.TempDir()
+	format := []byte("waybill-journal v3 ABCDEFGHIJKLMNOPQRSTUVWXYZ\n")
+	if err := os.WriteFile(filepath.Join(named, "FORMAT"), format, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(out, "schema.sql")); err == nil {
-		t.Error("there is a schema.sql")
+	for dir, want := range map[string]string{t.TempDir(): "FORMAT: is missing", named: "no journal is here"} {
+		_, err := export.Write(durable.Dir(dir), false, durable.Dir(out))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Dir(out)); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -305,5 +314,53 @@ func TestExportThatFails(t *testing.T) {
 	}
 	if _, err := export.Write(durable.Dir(t.TempDir()), false, durable.Dir(file)); err == nil {
 		t.Error("an export goes into a file")
+	}
+}
+
+// shrinking is a directory whose journal lacks its last line from the second reading on.
+type shrinking struct {
+	durable.Dir
+	cut   durable.Dir
+	reads int
+}
+
+func (s *shrinking) Open(name string) (readonly.File, error) {
+	if name != rig.JournalFile {
+		return s.Dir.Open(name)
+	}
+	if s.reads++; s.reads > 1 {
+		return s.cut.Open(name)
+	}
+	return s.Dir.Open(name)
+}
+
+// Decision copies.whole: an export that has not read up to the last line is none.
+func TestAnExportEndsWithTheLastLine(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := rig.Demo(t, server.Config{Dir: dir})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cut := t.TempDir()
+	if err := os.CopyFS(cut, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(rig.JournalText(t, dir), "\n")
+	shorter := strings.Join(lines[:len(lines)-2], "")
+	if err := os.WriteFile(filepath.Join(cut, rig.JournalFile), []byte(shorter), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, inUse := range []bool{false, true} {
+		out := filepath.Join(t.TempDir(), "out")
+		from := &shrinking{Dir: durable.Dir(dir), cut: durable.Dir(cut)}
+		_, err := export.Write(from, inUse, durable.Dir(out))
+		want := fmt.Sprintf("line %d of the journal was the last, and the export ends with line %d",
+			len(lines)-1, len(lines)-2)
+		if err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if _, err := os.Lstat(out); err == nil {
+			t.Error("there is an export")
+		}
 	}
 }
