@@ -56,8 +56,11 @@ type Config struct {
 	FS  durable.FS // nil: Dir's
 	Log *slog.Logger
 
-	Now   func() time.Time // nil: the machine's clock
-	NewID func() [16]byte  // nil: random
+	Now func() time.Time // nil: the machine's clock
+	// Elapsed is the time that has passed, which no step of Now changes; nil: the machine's, or where Now is
+	// given, none, and Now is always believed.
+	Elapsed func() time.Duration
+	NewID   func() [16]byte // nil: random
 	// opened by a verb for one act: the directory's clock stays, and nothing runs in the background
 	Verb bool
 	// Lab is the test bench, which can move the clock (decision clock.test); nil: there is none in this
@@ -114,6 +117,7 @@ func (cfg *Config) web() web.Config {
 		FS:             cmp.Or[durable.FS](cfg.FS, durable.Dir(cfg.Dir)),
 		Log:            cfg.Log,
 		Now:            cfg.Now,
+		Elapsed:        cfg.Elapsed,
 		NewID:          cfg.NewID,
 		Verb:           cfg.Verb,
 		SecureCookies:  cfg.SecureCookies,
@@ -291,6 +295,7 @@ func (s *Server) storeOptions() held.Options {
 		Log:         s.Log,
 		Now:         now,
 		Ready:       s.ready,
+		MayChange:   s.MayChange,
 		Wrote:       s.Counts.Wrote,
 		Snapshotted: s.Counts.Snapshot,
 	}

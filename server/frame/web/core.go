@@ -48,7 +48,8 @@ type Config struct {
 	FS  durable.FS // the data directory
 	Log *slog.Logger
 
-	Now          func() time.Time // the machine's clock
+	Now          func() time.Time     // the machine's clock
+	Elapsed      func() time.Duration // the time that has passed, by which Now is believed; nil: it always is
 	NewID        func() [16]byte
 	NewRequestID func(path string) [16]byte // of a request that has brought none
 	Random       io.Reader                  // what secrets and keys are made from
@@ -90,7 +91,8 @@ type Core struct {
 	Tasks    sync.WaitGroup  // what comes to an end by itself
 
 	origin    *http.CrossOriginProtection
-	loops     []*Loop // in the order in which RunDue asks them
+	clock     *guardedClock // nil where there is no guard
+	loops     []*Loop       // in the order in which RunDue asks them
 	partners  *Limiter
 	addresses *Limiter // of those who show no valid key
 
@@ -101,7 +103,14 @@ type Core struct {
 func NewCore(cfg Config) *Core {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if cfg.Now == nil {
+		began := time.Now()
 		cfg.Now = time.Now
+		cfg.Elapsed = func() time.Duration { return time.Since(began) }
+	}
+	var clock *guardedClock
+	if cfg.Elapsed != nil {
+		clock = &guardedClock{machine: cfg.Now, elapsed: cfg.Elapsed, log: cfg.Log}
+		cfg.Now = clock.Now
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = func() [16]byte { return RandomID() }
@@ -122,6 +131,7 @@ func NewCore(cfg Config) *Core {
 		partners:  NewLimiter(cfg.Rate),
 		addresses: NewLimiter(cfg.Rate),
 		making:    make(chan struct{}, pagesAtOnce),
+		clock:     clock,
 	}
 	s.Shown = s.NewLoop("the timetable could not be shown", func() (time.Duration, error) {
 		_, err := s.ShowTimetable()

@@ -15,7 +15,8 @@ import (
 // (decision clock.frozen).
 type Loop struct {
 	work   Work
-	failed string // what the log says where the work has failed
+	failed string // what the log says where the work has failed, once a minute at most
+	warned time.Time
 	wake   chan struct{}
 	asked  chan chan struct{}
 }
@@ -82,8 +83,9 @@ func (s *Core) do(l *Loop) (next time.Duration) {
 	if err == nil {
 		return next
 	}
-	if s.Base.Err() == nil {
+	if s.Base.Err() == nil && time.Since(l.warned) >= workAgain {
 		s.Log.Warn(l.failed+"; it will be tried again", "err", err)
+		l.warned = time.Now()
 	}
 	if next == 0 {
 		return workAgain

@@ -24,19 +24,23 @@ import (
 
 // Store keeps the state durable, as package store does. It alone changes the state: rooms get a ledger.State
 // from it.
-type Store struct{ *keeping }
+type Store struct {
+	*keeping
+	mayChange func() error
+}
 
 // keeping is the store inside a Store. No other package can name the field, and so none gets at the Keeper.
 type keeping = store.Store[*ledger.Keeper, ledger.Entry]
 
 // Options say how a directory is opened. FS, Log and Now are required.
 type Options struct {
-	FS     durable.FS
-	Log    *slog.Logger
-	Now    func(ledger.State) time.Time          // the only clock, called under the lock
-	Ready  func(ledger.State, store.Found) error // see store.Config
-	Still  func(ledger.State) bool               // see store.Config; nil: it ticks
-	Random io.Reader                             // see store.Config; nil is crypto/rand's
+	FS        durable.FS
+	Log       *slog.Logger
+	Now       func(ledger.State) time.Time          // the only clock, called under the lock
+	Ready     func(ledger.State, store.Found) error // see store.Config
+	Still     func(ledger.State) bool               // see store.Config; nil: it ticks
+	MayChange func() error                          // why nothing may be changed now; nil: it always may
+	Random    io.Reader                             // see store.Config; nil is crypto/rand's
 	// see store.Config: what each start says of the program, and of the witnesses
 	Program   any
 	Witnesses []string
@@ -88,7 +92,7 @@ func Open(o Options) (st *Store, fresh bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	return &Store{opened}, fresh, nil
+	return &Store{opened, o.MayChange}, fresh, nil
 }
 
 // Look opens a directory to read it, as store.Look does.
@@ -97,7 +101,7 @@ func Look(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{opened}, nil
+	return &Store{opened, o.MayChange}, nil
 }
 
 // View calls read under the lock and returns once all that read saw is durable.
@@ -147,7 +151,11 @@ func (s *Store) Update(decide func(ledger.State, time.Time) ([]ledger.Entry, err
 		}
 	}
 	return s.keeping.Update(func(k *ledger.Keeper, now time.Time) ([]ledger.Entry, error) {
-		return decide(k.State, now)
+		entries, err := decide(k.State, now)
+		if err == nil && len(entries) > 0 && s.mayChange != nil {
+			err = s.mayChange()
+		}
+		return entries, err
 	}, then)
 }
 

@@ -78,6 +78,8 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	s.writeRequests(x)
 	writeJournal(x, s.Counts)
 	s.writeErasures(x)
+	x.single("waybill_clock_step_seconds", "gauge", "By how much the machine's clock has jumped; 0 while it is "+
+		"believed.", int(s.Step()/time.Second))
 	s.writeKeeper(x)
 	if err := s.writeWitnesses(x); err != nil {
 		return err
