@@ -35,7 +35,7 @@ func (s *Confirmer) FindDoubtful() {
 	s.Store.View(func(st ledger.State, _ time.Time) {
 		st.Bookings.EachPending(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
 			list = append(list, &doubtful{
-				Confirmation: Confirmation{ask.Key.String(), t.Pending, b.ID, t.ID},
+				Confirmation: Confirmation{ask.Key.String(), t.Pending, b.Partner, b.ID, t.ID},
 				pause:        askAgainAfter,
 			})
 		})

@@ -15,8 +15,8 @@ import (
 // Confirmer asks the provider about tickets, and journals the answers.
 type Confirmer struct {
 	*web.Core
-	Confirm Confirm       // nil: there is no provider, and tickets are confirmed at once
-	asking  chan struct{} // a place for each call
+	Confirm Confirm     // nil: there is no provider, and tickets are confirmed at once
+	asking  *web.Places // for calls
 
 	doubtful []*doubtful // only the goroutine of RunDoubtful uses it once that runs
 	again    web.Loop
@@ -32,6 +32,7 @@ type Confirm func(context.Context, Confirmation) error
 type Confirmation struct {
 	Key             string // the idempotency id
 	Action          booking.Action
+	Partner         ids.ID
 	Booking, Ticket ids.ID
 }
 
@@ -41,7 +42,7 @@ func New(core *web.Core, resources *resource.Writer,
 	return &Confirmer{
 		Core:      core,
 		Confirm:   confirm,
-		asking:    make(chan struct{}, web.MaxAsking),
+		asking:    web.NewPlaces(web.MaxAsking),
 		again:     core.NewLoop(),
 		resources: resources,
 	}
