@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"waybill/store/journal"
@@ -123,4 +125,49 @@ func rehashed(t *testing.T, all map[string]string, seq int) map[string]string {
 		}
 	}
 	return changed
+}
+
+// While a line is being looked at, others read lines of the same file: nobody waits for another's disk. They
+// read what is there, also while the journal grows and an erasure moves its lines.
+func TestLinesAreReadBesideEachOther(t *testing.T) {
+	d := newDisk()
+	cfg := config(d)
+	cfg.SegmentBytes = 4000
+	st := open(t, cfg)
+	put(t, st, add{N: 1, Name: "x"})
+	lines := seek.NewLines(d)
+	read := func(seq uint64, visit func()) {
+		found := uint64(0)
+		err := lines.Read([]uint64{seq}, func(l *journal.Line) error {
+			found = l.Seq
+			visit()
+			return nil
+		})
+		if err != nil || found != seq {
+			t.Errorf("line %d: %d, %v", seq, found, err)
+		}
+	}
+	read(2, func() { read(1, func() {}) })
+	last := new(atomic.Uint64)
+	last.Store(2)
+	var readers sync.WaitGroup
+	for n := range uint64(4) {
+		readers.Go(func() {
+			for i := range uint64(2000) {
+				read(1+(i*(n+1))%last.Load(), func() {})
+				read(last.Load(), func() {})
+			}
+		})
+	}
+	for n := int64(2); n < 200; n++ {
+		put(t, st, add{N: n, Name: "name"})
+		if n%20 == 0 {
+			if err := erase(st, uint64(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last.Store(uint64(len(journalLines(d.files()))))
+	}
+	readers.Wait()
+	closeStore(t, st)
 }

@@ -145,7 +145,7 @@ func (p *Process) wrong(format string, args ...any) int {
 
 // complain says in a line on standard error what is wrong.
 func (p *Process) complain(format string, args ...any) {
-	shown := terminal.Visible{To: p.Stderr}
+	shown := terminal.Visible{To: terminal.Brief{To: p.Stderr}}
 	fmt.Fprintf(&shown, "waybill: "+format+"\n", args...)
 	shown.Flush()
 }

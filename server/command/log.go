@@ -8,8 +8,19 @@ import (
 	"waybill/server/command/terminal"
 )
 
-// logger returns the log of a server. It goes to w, which gathers what is written to standard error: it
-// writes text for a person, who has a terminal, and JSON for a program.
+// queue returns where the lines of a server's log wait for standard error.
+func (p *Process) queue() *terminal.Queue {
+	return &terminal.Queue{
+		To: p.Stderr,
+		Lost: func(to io.Writer, lines int) {
+			p.logger(to, slog.LevelWarn).Warn("lines of the log were left out: nobody read them in time",
+				"lines", lines)
+		},
+	}
+}
+
+// logger returns a log that goes to w, which passes it on to standard error: as text for a person, who has a
+// terminal, and as JSON for a program.
 func (p *Process) logger(w io.Writer, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if f, ok := p.Stderr.(*os.File); ok && terminal.Is(f) {

@@ -28,6 +28,9 @@ func (o *heard) Write(b []byte) (int, error) {
 func (c *call) checkOutput() *heard {
 	p := *c.Process
 	out := &heard{Writer: p.Stdout}
+	if c.verb.name == "serve" { // clients must not wait for somebody who reads what it prints
+		out.Writer = terminal.Brief{To: p.Stdout}
+	}
 	p.Stdout = out
 	c.Process = &p
 	return out

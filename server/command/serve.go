@@ -17,7 +17,6 @@ import (
 	"waybill/auth/secret"
 	"waybill/server"
 	"waybill/server/api/reference"
-	"waybill/server/command/terminal"
 	"waybill/server/frame/web"
 	"waybill/server/front"
 	"waybill/server/front/demo"
@@ -62,9 +61,9 @@ func (c *call) serve() (code int, err error) {
 	if level.UnmarshalText([]byte(c.text("log-level"))) != nil {
 		return exitUsage, fmt.Errorf("-log-level %q must be debug, info, warn or error", c.text("log-level"))
 	}
-	stderr := &terminal.Gathered{To: c.Stderr}
-	defer stderr.Flush()
-	cfg.Log = c.logger(stderr, level)
+	queue := c.queue()
+	defer queue.Flush()
+	cfg.Log = c.logger(queue, level)
 	if err := c.identityProvider(&cfg); err != nil {
 		return exitUsage, err
 	}

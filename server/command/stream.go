@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"waybill/server/command/terminal"
 	"waybill/server/front"
 	"waybill/server/machines/standby"
 	"waybill/server/machines/tail"
@@ -62,7 +63,7 @@ func (c *call) receive() (int, error) {
 	}
 	o := standby.Options{
 		NoClock: isLean,
-		Say:     func(text string) { fmt.Fprintln(c.Stderr, "waybill:", text) },
+		Say:     func(text string) { fmt.Fprintln(terminal.Brief{To: c.Stderr}, "waybill:", text) },
 	}
 	err := standby.Receive(dir, o, c.Stdin, c.Stdout)
 	return exitCode(err), err

@@ -2,6 +2,7 @@ package company
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -340,13 +341,11 @@ func writeSession(w *wire.Writer, p *auth.Principal, revoked time.Time) {
 const (
 	failureWindow = 15 * time.Minute
 	manyFailing   = 10_000 // e-mails and addresses, from which on those that have waited enough are forgotten
-	queuePerCore  = 4      // checks that wait
 )
 
 // Throttle bounds password checks: how many fail, and how many run at a time. It is kept in memory only.
 type Throttle struct {
-	running chan struct{} // a place per core
-	waiting chan struct{}
+	running *web.Places // one per core
 
 	mu       sync.Mutex
 	failures map[string][]time.Time // by e-mail or address, the oldest first
@@ -354,32 +353,31 @@ type Throttle struct {
 
 // NewThrottle returns a throttle that has seen no failure.
 func NewThrottle() *Throttle {
-	cores := runtime.GOMAXPROCS(0)
 	return &Throttle{
-		running:  make(chan struct{}, cores),
-		waiting:  make(chan struct{}, cores*(1+queuePerCore)),
+		running:  web.NewPlaces(runtime.GOMAXPROCS(0)),
 		failures: map[string][]time.Time{},
 	}
 }
 
-// try runs a check for an e-mail from an address; the error is web.ErrUnauthorized where it fails, or a 429.
+// try runs a check for an e-mail from an address; the error is web.ErrUnauthorized where it fails, a 429, or
+// a 503 where it is not its turn in time.
 // A check counts as failed while it runs, so that many at a time are not more than one after another.
 func (t *Throttle) try(r *http.Request, email string, now time.Time, check func() bool) error {
-	select {
-	case t.waiting <- struct{}{}:
-		defer func() { <-t.waiting }()
-	default:
-		return web.TooMany(time.Second)
+	address := web.Address(r)
+	ctx, cancel := context.WithTimeout(r.Context(), web.PlaceWait)
+	defer cancel()
+	leave, err := t.running.Take(ctx, address)
+	if err != nil {
+		return err
 	}
+	defer leave()
 	limits := map[string]int{
-		"e-mail " + email:           web.EmailFailures,
-		"address " + web.Address(r): web.AddressFailures,
+		"e-mail " + email:    web.EmailFailures,
+		"address " + address: web.AddressFailures,
 	}
 	if wait := t.Reserve(limits, now); wait > 0 {
 		return web.TooMany(wait)
 	}
-	t.running <- struct{}{}
-	defer func() { <-t.running }()
 	if !check() {
 		return web.ErrUnauthorized
 	}

@@ -179,6 +179,7 @@ func (d *deed) ask(st ledger.State, e *booking.Settled) ledger.Entry {
 	d.asked = append(d.asked, provider.Confirmation{
 		Key:     key.String(),
 		Action:  d.action,
+		Partner: d.sel.Partner,
 		Booking: e.Booking,
 		Ticket:  e.Ticket,
 	})

@@ -2,6 +2,7 @@ package web
 
 import (
 	"container/list"
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -43,14 +44,23 @@ func NewBacklog(limits BacklogLimits) *Backlog {
 	return b
 }
 
-// awaitRoom waits while there are too many bytes in all. It is a short wait: either their clients take them,
-// or the patience with these comes to its end.
-func (b *Backlog) awaitRoom() {
+// awaitRoom waits while there are too many bytes in all, until ctx is over. Mostly it is a short wait: either
+// their clients take them, or the patience with these comes to its end.
+func (b *Backlog) awaitRoom(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.room.Broadcast()
+	})()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for b.all.bytes > b.limits.InAll && b.all.conns.Len() > 1 {
+		if ctx.Err() != nil {
+			return errBusy
+		}
 		b.room.Wait()
 	}
+	return nil
 }
 
 // less lowers the number of bytes that wait in all. The lock is held.

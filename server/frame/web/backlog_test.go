@@ -308,9 +308,11 @@ func TestPagesAreMadeInTurn(t *testing.T) {
 	core := NewCore(Config{})
 	var now, most atomic.Int64
 	var all sync.WaitGroup
-	for range 10 * pagesAtOnce {
+	for i := range 10 * pagesAtOnce {
 		all.Go(func() {
-			body, err := core.makePage(new(Recorder), func(w *wire.Writer) error {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", i)
+			body, err := core.makePage(new(Recorder), r, func(w *wire.Writer) error {
 				if n := now.Add(1); n > most.Load() {
 					most.Store(n)
 				}
@@ -343,7 +345,8 @@ func TestNoPageIsMadeWhileTooMuchWaits(t *testing.T) {
 	made := make(chan bool)
 	rec := &Recorder{Conn: connInfo{Conn: x.last()}}
 	go func() {
-		NewCore(Config{}).makePage(rec, func(*wire.Writer) error { return nil })
+		r := httptest.NewRequest("GET", "/", nil)
+		NewCore(Config{}).makePage(rec, r, func(*wire.Writer) error { return nil })
 		made <- taken.Load()
 	}()
 	for range 1000 {

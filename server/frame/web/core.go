@@ -96,7 +96,7 @@ type Core struct {
 	partners  *Limiter
 	addresses *Limiter // of those who show no valid key
 
-	making chan struct{} // has a place for each page that is being made
+	making *Places // pages of lists
 }
 
 // NewCore makes a core that has nothing open yet.
@@ -130,7 +130,7 @@ func NewCore(cfg Config) *Core {
 		origin:    http.NewCrossOriginProtection(),
 		partners:  NewLimiter(cfg.Rate),
 		addresses: NewLimiter(cfg.Rate),
-		making:    make(chan struct{}, pagesAtOnce),
+		making:    NewPlaces(pagesAtOnce),
 		clock:     clock,
 	}
 	s.Shown = s.NewLoop("the timetable could not be shown", func() (time.Duration, error) {

@@ -90,6 +90,7 @@ var (
 	ErrMediaType = Fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
 		"the body must be application/json")
 	ErrUnavailable = unavailable("the server is starting or stopping; try again")
+	errBusy        = unavailable("too many requests wait; nothing was changed")
 	errFull        = unavailable("the server's disk is full; nothing was changed")
 
 	// ErrSilent is for all that waits for the keeper (decision keep.silent).

@@ -118,7 +118,9 @@ var LimitTable = []limitRow{
 		maxBacklogOfAddress>>20, maxBacklog>>20),
 		"the connection that has read nothing for the longest time is closed. One larger answer is " +
 			"written while no other waits"},
-	{"calls of the provider", fmt.Sprintf("%d at a time", MaxAsking),
+	{"pages of lists", fmt.Sprintf("%d are made at a time, half of them for a partner or an address", pagesAtOnce),
+		"further requests wait their turn; after 5 s they get 503 `UNAVAILABLE`"},
+	{"calls of the provider", fmt.Sprintf("%d at a time, half of them for a partner", MaxAsking),
 		"further requests wait their turn; after 25 s they get 500 `PROVIDER_FAILED`"},
 	{"sessions of a user", fmt.Sprint(MaxSessions), "the oldest ends"},
 	{"former refresh tokens that end a session", fmt.Sprintf("the last %d", maxRefreshes), "an older " +
@@ -128,6 +130,7 @@ var LimitTable = []limitRow{
 		MaxReportBytes/1_000_000), "429 `TOO_MANY_REQUESTS` until the oldest has expired. A report whose file has no room yet is written then"},
 	{"password checks", fmt.Sprintf("%d failures of an e-mail, %d of an address in 15 minutes", EmailFailures,
 		AddressFailures), "429 `TOO_MANY_REQUESTS`"},
+	{"password checks at a time", "one for each core, half of them for an address", "as of pages of lists"},
 	{"requests a second", fmt.Sprintf("what the operator sets for a partner or an address. An answer counts as one request more for each whole %d bytes of its body", BytesAsRequest), "429 `TOO_MANY_REQUESTS`"},
 	{"worlds of a test bench, rules of one, `for`", fmt.Sprintf("%d, %d, %v", MaxWorlds, MaxRules, MaxFault), "409, 400, 400"},
 	{"request bodies on a test bench", fmt.Sprintf("%d KiB", MaxBodyKept>>10), "only the beginning is kept"},

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,14 +20,18 @@ import (
 // query reads a request's query parameters and collects what is wrong with them. An empty value counts as
 // absent, a repeated one is a problem, an unknown name is ignored (decision query.parameters).
 type query struct {
-	Values url.Values
-	wrong  Complaints
+	Values  url.Values
+	request *http.Request
+	wrong   Complaints
 }
 
 // NewQuery reads the query of a request.
 func NewQuery(r *http.Request) *query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	q := &query{Values: values}
+	q := &query{
+		Values:  values,
+		request: r,
+	}
 	if err != nil {
 		q.Complain("query", "is not a well-formed query string")
 	}
@@ -98,7 +103,7 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 	if err := q.Err(); err != nil {
 		return err
 	}
-	body, err := s.makePage(w, func(body *wire.Writer) error {
+	body, err := s.makePage(w.(*Recorder), q.request, func(body *wire.Writer) error {
 		var page []T
 		var total int
 		var now time.Time
@@ -126,12 +131,23 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 // While clients are slow to take what they have asked for, no more pages are made.
 const pagesAtOnce = 8
 
-// makePage has a page made once it is its turn.
-func (s *Core) makePage(w http.ResponseWriter, fill func(*wire.Writer) error) (*wire.Writer, error) {
-	s.making <- struct{}{}
-	defer func() { <-s.making }()
-	if c := w.(*Recorder).Conn.Conn; c != nil {
-		c.pool.backlog.awaitRoom()
+// makePage has a page made once it is its turn, and there is room. A request waits 5 s for both.
+func (s *Core) makePage(w *Recorder, r *http.Request, fill func(*wire.Writer) error) (*wire.Writer, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), PlaceWait)
+	defer cancel()
+	who := []string{Address(r)}
+	if w.Partner != nil {
+		who = []string{string(w.Partner.ID[:]), who[0]}
+	}
+	leave, err := s.making.Take(ctx, who...)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if c := w.Conn.Conn; c != nil {
+		if err := c.pool.backlog.awaitRoom(ctx); err != nil {
+			return nil, err
+		}
 	}
 	body := wire.NewWriter()
 	if err := fill(body); err != nil {

@@ -37,8 +37,8 @@ func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 			go func() { statuses <- rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "").Status }()
 		}
 		synctest.Wait()
-		if asking.Load() != web.MaxAsking {
-			t.Errorf("%d calls are under way, want %d", asking.Load(), web.MaxAsking)
+		if asking.Load() != web.MaxAsking/2 {
+			t.Errorf("%d calls of a partner's are under way, want %d", asking.Load(), web.MaxAsking/2)
 		}
 		time.Sleep(time.Minute)
 		for range cap(statuses) {
@@ -46,9 +46,44 @@ func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 				t.Errorf("a payment that had no answer is %d", status)
 			}
 		}
-		if most.Load() > web.MaxAsking {
+		if most.Load() > web.MaxAsking/2 {
 			t.Errorf("%d calls at a time", most.Load())
 		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Decision places.half: however many tickets a partner pays, another's are asked about.
+func TestAnotherPartnerIsAskedForNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(context.Context, provider.Confirmation) error {
+			time.Sleep(2 * time.Second)
+			return nil
+		}
+		s, key := rig.Demo(t, server.Config{Now: rig.BubbleClock(), Confirm: slow})
+		rig.Import(t, s, rig.FeedWith(t, map[string][][2]string{
+			"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,200,"}}}))
+		other, err := s.Admin.AddPartner("other", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const journey = "departureCitySlug=kyiv&arrivalCitySlug=lviv&passengers="
+		offer := rig.Offer(t, s, key, journey+"150")
+		for range 8 {
+			b := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 16)).Data.Booking
+			go rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+		}
+		synctest.Wait()
+		b := rig.Call(t, s, other, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, other, journey+"1"), 1)).Data.Booking
+		start := time.Now()
+		status := rig.Call(t, s, other, "POST", "/v2/bookings/"+b.ID+"/pay", "").Status
+		if took := time.Since(start); status != 200 || took != 2*time.Second {
+			t.Errorf("it is paid after %v: %d", took, status)
+		}
+		time.Sleep(time.Minute)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -62,16 +62,15 @@ type outcome struct {
 	err     error // the answer could not be kept
 }
 
-// ask asks about one ticket as soon as there is a place for a call. If there is none in time, the error of
-// ctx decides nothing about the ticket.
+// ask asks about one ticket as soon as there is a place for a call. If there is none in time, the error
+// decides nothing about the ticket.
 func (s *Confirmer) ask(ctx context.Context, c Confirmation) error {
-	select {
-	case s.asking <- struct{}{}:
-		defer func() { <-s.asking }()
-		return s.For(ctx)(ctx, c)
-	case <-ctx.Done():
-		return ctx.Err()
+	leave, err := s.asking.Take(ctx, string(c.Partner[:]))
+	if err != nil {
+		return err
 	}
+	defer leave()
+	return s.For(ctx)(ctx, c)
 }
 
 // confirmOne asks about one ticket, and journals the answer.

@@ -84,7 +84,7 @@ func (s *Confirmer) inDoubt() (list []Confirmation, now time.Time, err error) {
 		now = at
 		st.Bookings.EachPending(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
 			if !s.taken.has(t.ID) {
-				list = append(list, Confirmation{ask.Key.String(), t.Pending, b.ID, t.ID})
+				list = append(list, Confirmation{ask.Key.String(), t.Pending, b.Partner, b.ID, t.ID})
 			}
 		})
 		return live.All

@@ -15,8 +15,8 @@ import (
 // Confirmer asks the provider about tickets, and journals the answers.
 type Confirmer struct {
 	*web.Core
-	Confirm Confirm       // nil: there is no provider, and tickets are confirmed at once
-	asking  chan struct{} // a place for each call
+	Confirm Confirm     // nil: there is no provider, and tickets are confirmed at once
+	asking  *web.Places // for calls
 
 	again      *web.Loop // asks about tickets in doubt
 	taken      taken
@@ -33,6 +33,7 @@ type Confirm func(context.Context, Confirmation) error
 type Confirmation struct {
 	Key             string // the idempotency id
 	Action          booking.Action
+	Partner         ids.ID
 	Booking, Ticket ids.ID
 }
 
@@ -42,7 +43,7 @@ func New(core *web.Core, resources *resource.Writer,
 	s := &Confirmer{
 		Core:      core,
 		Confirm:   confirm,
-		asking:    make(chan struct{}, web.MaxAsking),
+		asking:    web.NewPlaces(web.MaxAsking),
 		taken:     taken{tickets: map[ids.ID]bool{}},
 		resources: resources,
 	}

@@ -24,25 +24,31 @@ import (
 // What it reads is shown to somebody, so each line is checked before: it must follow from the line before
 // it, and the line after it, if there is one, from it. A line that was altered in its file, with its hash
 // or without, is a *journal.Damage.
+//
+// Many may read at a time. Only the index of a file is made by one, for whom the others wait.
 type Lines struct {
 	fsys readonly.FS
 
+	mu    sync.Mutex
+	files map[uint64]*index // by the first line of a file
+}
+
+// index is where the lines of a file end, as far as it was read.
+type index struct {
 	mu   sync.Mutex
-	ends map[uint64][]int64 // where the lines of a file end, by its first line
+	ends []int64
 }
 
 // NewLines makes a reader of a directory's journal.
 func NewLines(fsys readonly.FS) *Lines {
 	return &Lines{
-		fsys: fsys,
-		ends: map[uint64][]int64{},
+		fsys:  fsys,
+		files: map[uint64]*index{},
 	}
 }
 
 // Read calls visit for the lines with these numbers, which rise and are durable.
 func (x *Lines) Read(seqs []uint64, visit func(*journal.Line) error) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	firsts, err := journal.Numbers(x.fsys, "journal")
 	for len(seqs) > 0 && err == nil {
 		i, found := slices.BinarySearch(firsts, seqs[0])
@@ -64,8 +70,6 @@ func (x *Lines) Read(seqs []uint64, visit func(*journal.Line) error) error {
 
 // Last returns the number of the last whole line, 0 where there is none.
 func (x *Lines) Last() (seq uint64, err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	firsts, err := journal.Numbers(x.fsys, "journal")
 	if err != nil || len(firsts) == 0 {
 		return 0, err
@@ -73,7 +77,7 @@ func (x *Lines) Last() (seq uint64, err error) {
 	first := firsts[len(firsts)-1]
 	seq = first - 1
 	err = readonly.Read(x.fsys, "journal/"+journal.Name(first), func(f *io.SectionReader) error {
-		ends, err := x.index(f, first, math.MaxInt)
+		ends, err := x.index(first).upTo(f, math.MaxInt)
 		seq += uint64(len(ends))
 		return err
 	})
@@ -108,11 +112,11 @@ func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*jour
 
 // checked reads a line of the file i, and checks it against the lines before and after it.
 func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64) (journal.Line, error) {
-	l, at, err := x.find(f, firsts[i], seq)
+	l, at, ends, err := x.find(f, firsts[i], seq)
 	if err != nil {
 		return l, err
 	}
-	before, err := x.hashBefore(f, firsts, i, at)
+	before, err := x.hashBefore(f, firsts, i, ends[:at.Line-1])
 	if err != nil {
 		return l, err
 	}
@@ -121,32 +125,54 @@ func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64)
 	}
 	// Of two lines that do not fit together, the error names the second, as a reading from the first line
 	// on does.
-	next, place, there, err := x.next(f, firsts, i, seq+1)
-	if err == nil && there && !next.HasHashAfter(l.Hash) {
+	next, place, err := x.next(f, firsts, i, seq+1, ends[at.Line-1])
+	switch {
+	case errors.Is(err, ErrNoLine):
+		return l, nil
+	case err == nil && !next.HasHashAfter(l.Hash):
 		err = journal.DamageAt(place, seq+1, "has a hash that does not follow from its bytes and the line before")
 	}
 	return l, err
 }
 
-// find reads a line of the file that starts with the line first, and says where it stands.
-func (x *Lines) find(f *io.SectionReader, first, seq uint64) (journal.Line, journal.Place, error) {
-	l, at, err := x.findByIndex(f, first, seq)
-	if err != nil && !errors.Is(err, ErrNoLine) {
-		delete(x.ends, first) // erasing personal data moves what comes after it
-		l, at, err = x.findByIndex(f, first, seq)
+// find reads a line of the file that starts with the line first, and returns where it stands, and where the
+// lines of the file end, at least up to that one.
+func (x *Lines) find(f *io.SectionReader, first,
+	seq uint64) (l journal.Line, at journal.Place, ends []int64, err error) {
+	l, at, ends, err = x.index(first).find(f, first, seq)
+	if err == nil || errors.Is(err, ErrNoLine) {
+		return l, at, ends, err
 	}
-	return l, at, err
+	// Erasing personal data moves what comes after it. Others get the new index once it is whole: they may
+	// still have the former file open.
+	again := new(index)
+	l, at, ends, err = again.find(f, first, seq)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.files[first] = again
+	return l, at, ends, err
 }
 
-func (x *Lines) findByIndex(f *io.SectionReader,
-	first, seq uint64) (l journal.Line, at journal.Place, err error) {
+// index returns the index of the file that starts with the line first.
+func (x *Lines) index(first uint64) *index {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.files[first] == nil {
+		x.files[first] = new(index)
+	}
+	return x.files[first]
+}
+
+// find is that of Lines, by what the index says.
+func (x *index) find(f *io.SectionReader, first,
+	seq uint64) (l journal.Line, at journal.Place, ends []int64, err error) {
 	n := int(seq - first)
-	ends, err := x.index(f, first, n)
+	ends, err = x.upTo(f, n)
 	if err != nil {
-		return l, at, err
+		return l, at, nil, err
 	}
 	if n >= len(ends) {
-		return l, at, errNoLine(seq)
+		return l, at, nil, errNoLine(seq)
 	}
 	at = journal.Place{File: "journal/" + journal.Name(first), Line: n + 1}
 	if n > 0 {
@@ -154,55 +180,55 @@ func (x *Lines) findByIndex(f *io.SectionReader,
 	}
 	text := make([]byte, max(0, ends[n]-at.Offset-1))
 	if _, err = f.ReadAt(text, at.Offset); err != nil {
-		return l, at, err
+		return l, at, nil, err
 	}
 	if l, err = journal.Parse(text); err != nil {
-		return l, at, journal.DamageAt(at, seq, err.Error())
+		return l, at, nil, journal.DamageAt(at, seq, err.Error())
 	}
 	if l.Seq != seq {
-		return l, at, journal.DamageAt(at, seq, fmt.Sprintf("has seq %d where %d is expected", l.Seq, seq))
+		err = journal.DamageAt(at, seq, fmt.Sprintf("has seq %d where %d is expected", l.Seq, seq))
 	}
-	return l, at, nil
+	return l, at, ends, err
 }
 
-// index returns where the lines of a file end, at least up to line n if the file has that line.
-func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error) {
-	ends := x.ends[first]
-	if n < len(ends) {
-		return ends, nil
+// upTo returns where the lines of a file end, at least up to line n if the file has that line.
+func (x *index) upTo(f *io.SectionReader, n int) ([]int64, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if n < len(x.ends) {
+		return x.ends, nil
 	}
 	end := int64(0)
-	if len(ends) > 0 {
-		end = ends[len(ends)-1]
+	if len(x.ends) > 0 {
+		end = x.ends[len(x.ends)-1]
 	}
 	if end > f.Size() { // the file is another than when it was indexed
-		ends = nil
+		x.ends = nil
 		end = 0
 	}
 	lines := journal.Scan(io.NewSectionReader(f, end, f.Size()-end))
 	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), journal.Newline) { // the last may be half written
 		end += int64(len(lines.Bytes()))
-		ends = append(ends, end)
+		x.ends = append(x.ends, end)
 	}
-	x.ends[first] = ends
-	return ends, lines.Err()
+	return x.ends, lines.Err()
 }
 
-// hashBefore reads the hash of the line before another: in the same file, at the end of the file before, or
-// in FORMAT.
+// hashBefore reads the hash of the line before another, where the lines before that end in its file: in the
+// same file, at the end of the file before, or in FORMAT.
 func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int,
-	at journal.Place) (hash [32]byte, err error) {
+	ends []int64) (hash [32]byte, err error) {
 	switch {
-	case at.Line > 1:
+	case len(ends) > 0:
 		start := int64(0)
-		if at.Line > 2 {
-			start = x.ends[firsts[i]][at.Line-3]
+		if len(ends) > 1 {
+			start = ends[len(ends)-2]
 		}
 		return journal.ReadHash(f, start)
 	case i > 0:
 		last := firsts[i] - 1
 		err = readonly.Read(x.fsys, "journal/"+journal.Name(firsts[i-1]), func(f *io.SectionReader) error {
-			l, _, err := x.find(f, firsts[i-1], last)
+			l, _, _, err := x.find(f, firsts[i-1], last)
 			hash = l.Hash
 			return err
 		})
@@ -212,28 +238,23 @@ func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int,
 	return hash, err
 }
 
-// next reads the line with a number, of the file i or the one after it; false where the journal ends before.
+// next reads the line with a number, of the file i, where the one before ends there, or of the file after it.
+// Its error is ErrNoLine where the journal ended before when the file was opened.
 func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int,
-	seq uint64) (l journal.Line, at journal.Place, there bool, err error) {
+	seq uint64, end int64) (l journal.Line, at journal.Place, err error) {
 	if i+1 < len(firsts) && firsts[i+1] == seq {
 		err = readonly.Read(x.fsys, "journal/"+journal.Name(seq), func(f *io.SectionReader) error {
-			ends, err := x.index(f, seq, 0)
-			if err != nil || len(ends) == 0 {
-				return err // it was begun, and nothing is in it yet
-			}
-			there = true
-			l, at, err = x.find(f, seq, seq)
+			l, at, _, err = x.find(f, seq, seq)
 			return err
 		})
 		if errors.Is(err, fs.ErrNotExist) { // it was begun and taken back: the disk is full
-			return l, at, false, nil
+			err = errNoLine(seq)
 		}
-		return l, at, there, err
+		return l, at, err
 	}
-	ends, err := x.index(f, firsts[i], int(seq-firsts[i]))
-	if err != nil || int(seq-firsts[i]) >= len(ends) {
-		return l, at, false, err
+	if end == f.Size() { // others may know of more lines by now
+		return l, at, errNoLine(seq)
 	}
-	l, at, err = x.find(f, firsts[i], seq)
-	return l, at, err == nil, err
+	l, at, _, err = x.find(f, firsts[i], seq)
+	return l, at, err
 }
