@@ -40,6 +40,6 @@ func prepare(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := newServer(cfg, shared)
-	cfg.Lab.Furnish(s.Core, s.outbox, s.clockMoved)
+	cfg.Lab.Furnish(s.Core, s.outbox)
 	return s, nil
 }

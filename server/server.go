@@ -187,12 +187,6 @@ func newServer(cfg Config, shared web.Config) *Server {
 	return s
 }
 
-// clockMoved brings about what is due once the test clock was moved.
-func (s *Server) clockMoved() error {
-	_, err := s.partner.RecordOverdue()
-	return errors.Join(err, s.company.RemoveReports(), s.outbox.RemoveOldLetters())
-}
-
 // Handler returns what answers the server's requests: the server, and with a test clock the bench around it.
 func (s *Server) Handler() http.Handler {
 	if around := s.lab().Around; around != nil {

@@ -317,13 +317,6 @@ func (s *Portal) writeReport(x *report.Report) error {
 	return s.Record(done)
 }
 
-// RemoveReports removes the files of reports that have expired once the clock was moved, and has the queue
-// look what it is to do now.
-func (s *Portal) RemoveReports() error {
-	defer s.queue.Wake()
-	return s.removeReports()
-}
-
 // removeReports removes the files of reports that have expired. What a crash left half-written is replaced
 // when its report, still queued, is written again.
 func (s *Portal) removeReports() error {

@@ -12,7 +12,7 @@ import (
 //
 // Where the clock ticks, the work is done when there is something to do. Where the clock stands still, it is
 // done only when [Core.RunDue] asks for it, so that no line of the journal depends on how fast the machine is
-// (decision clock.frozen).
+// (decision clock.frozen). RunDue also asks once a test clock was moved.
 type Loop struct {
 	work   Work
 	failed string // what the log says where the work has failed, once a minute at most
@@ -45,13 +45,6 @@ func (s *Core) NewLoop(failed string, work Work) *Loop {
 
 // Wake says that there may be something to do.
 func (l *Loop) Wake() { Wake(l.wake) }
-
-// WakeAll says so to all loops, as where the clock was moved.
-func (s *Core) WakeAll() {
-	for _, l := range s.loops {
-		l.Wake()
-	}
-}
 
 // RunLoops has all loops work, until the server stops.
 func (s *Core) RunLoops(running *sync.WaitGroup) {

@@ -52,10 +52,9 @@ type Bench struct {
 	forked *ledger.WorldForked // of a world, which goes on from another's seed; nil: it is none
 	begun  begun
 
-	outbox     *outbox.Relay
-	routes     []string     // of the interface, as rules name them
-	clockMoved func() error // brings about what is due once a clock that ticks was moved
-	moving     sync.Mutex   // the clock
+	outbox *outbox.Relay
+	routes []string   // of the interface, as rules name them
+	moving sync.Mutex // the clock
 
 	worlds   atomic.Pointer[Worlds] // nil where there are none to make
 	faults   faults
@@ -87,10 +86,9 @@ func (s *Bench) Lab() *stand.Lab {
 }
 
 // furnish takes up the rooms of the server that the bench is of.
-func (s *Bench) furnish(core *web.Core, letters *outbox.Relay, due func() error) {
+func (s *Bench) furnish(core *web.Core, letters *outbox.Relay) {
 	s.Core = core
 	s.outbox = letters
-	s.clockMoved = due
 	s.routes = slices.Sorted(maps.Keys(core.Counts.Routes))
 	s.routes = slices.DeleteFunc(s.routes, func(route string) bool { return !isInterface(route) })
 	if s.set.Watch {

@@ -75,25 +75,13 @@ func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, se
 		}
 		return []ledger.Entry{{Event: e, By: by}}, nil
 	}, nil)
-	if err == nil { // what is due by then happens before the answer
-		err = s.moved(frozen)
-	} else if errors.Is(err, live.ErrDoubt) {
-		s.Still.Store(frozen) // and what is due by then, once the line counts
-		s.WakeAll()
+	if err == nil || errors.Is(err, live.ErrDoubt) {
+		s.Still.Store(frozen)
+	}
+	if err == nil {
+		s.RunDue() // what is due by then happens before the answer
 	}
 	return now, frozen, seq, err
-}
-
-// moved brings about what is due once the clock was moved.
-func (s *Bench) moved(frozen bool) error {
-	ticked := !s.Still.Swap(frozen)
-	if frozen || !ticked {
-		s.RunDue() // also before it ticks again, as the loops do not know yet that it will
-		return nil
-	}
-	err := s.clockMoved()
-	s.WakeAll()
-	return err
 }
 
 // Move is what somebody wants of the clock.

@@ -27,9 +27,8 @@ type Lab struct {
 	// there is a test clock, and where what would be random comes from. Errors: ErrSeed, and what is wrong
 	// with the file that has the seed.
 	Begin func(cfg *web.Config) error
-	// Furnish is called once the rooms and routes are made. due brings about what is due once a clock that
-	// ticks was moved.
-	Furnish func(core *web.Core, letters *outbox.Relay, due func() error)
+	// Furnish is called once the rooms and routes are made.
+	Furnish func(core *web.Core, letters *outbox.Relay)
 	// Open changes how the journal is opened, which the start asked for at an instant of the machine's clock.
 	Open func(journal *held.Options, start time.Time)
 	// StartClock starts the directory's clock, stops it, or has it give way to the machine's, once the

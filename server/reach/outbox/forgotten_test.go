@@ -23,8 +23,8 @@ func TestALetterOfTheForgottenBecomesNoFile(t *testing.T) {
 		sent := 0
 		lab := rig.NoClock()
 		furnish := lab.Furnish
-		lab.Furnish = func(core *web.Core, letters *outbox.Relay, due func() error) {
-			furnish(core, letters, due)
+		lab.Furnish = func(core *web.Core, letters *outbox.Relay) {
+			furnish(core, letters)
 			letters.Observe(outbox.Observer{
 				Before: func(m *ledger.Message, b *booking.Booking) error {
 					_, err := rig.Forget(s, "booking", b.ID.String())

@@ -28,26 +28,11 @@ type unanswered struct {
 	pause time.Duration // after the next time without an answer
 }
 
-// taken are the tickets about which others ask.
-type taken struct {
-	mu      sync.Mutex
-	tickets map[ids.ID]bool
-}
-
-// has reports whether somebody asks about a ticket.
-func (t *taken) has(ticket ids.ID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.tickets[ticket]
-}
-
 // Take keeps the loop from asking about tickets: a request does. It is called under the lock with the update
 // that marks them.
 func (s *Confirmer) Take(list []Confirmation) {
-	s.taken.mu.Lock()
-	defer s.taken.mu.Unlock()
 	for _, c := range list {
-		s.taken.tickets[c.Ticket] = true
+		s.taken.Store(c.Ticket, true)
 	}
 }
 
@@ -56,11 +41,9 @@ func (s *Confirmer) GiveBack(list []Confirmation) {
 	if len(list) == 0 {
 		return
 	}
-	s.taken.mu.Lock()
 	for _, c := range list {
-		delete(s.taken.tickets, c.Ticket)
+		s.taken.Delete(c.Ticket)
 	}
-	s.taken.mu.Unlock()
 	s.again.Wake()
 }
 
@@ -83,7 +66,7 @@ func (s *Confirmer) inDoubt() (list []Confirmation, now time.Time, err error) {
 	err = s.Store.Await(s.Base, func(st ledger.State, at time.Time) uint64 {
 		now = at
 		st.Bookings.EachPending(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
-			if !s.taken.has(t.ID) {
+			if _, others := s.taken.Load(t.ID); !others {
 				list = append(list, Confirmation{ask.Key.String(), t.Pending, b.Partner, b.ID, t.ID})
 			}
 		})

@@ -5,6 +5,7 @@ package provider
 
 import (
 	"context"
+	"sync"
 
 	"waybill/booking"
 	"waybill/booking/ids"
@@ -18,8 +19,8 @@ type Confirmer struct {
 	Confirm Confirm     // nil: there is no provider, and tickets are confirmed at once
 	asking  *web.Places // for calls
 
-	again      *web.Loop // asks about tickets in doubt
-	taken      taken
+	again      *web.Loop              // asks about tickets in doubt
+	taken      sync.Map               // the tickets about which requests ask
 	unanswered map[ids.ID]*unanswered // of the loop's questions; only the loop uses it
 
 	resources *resource.Writer
@@ -44,7 +45,6 @@ func New(core *web.Core, resources *resource.Writer,
 		Core:      core,
 		Confirm:   confirm,
 		asking:    web.NewPlaces(web.MaxAsking),
-		taken:     taken{tickets: map[ids.ID]bool{}},
 		resources: resources,
 	}
 	s.again = core.NewLoop("the provider could not be asked again", s.askAgain)
