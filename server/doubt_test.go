@@ -20,6 +20,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/ledger/held"
 	"waybill/server/operate/admin"
+	"waybill/server/operate/stand"
 	"waybill/server/reach/provider"
 	"waybill/store/journal"
 )
@@ -58,6 +59,16 @@ func (p *pausing) goOn() {
 	p.kept(p.last)
 }
 
+// keptBy returns a test bench whose lines a keeper keeps.
+func keptBy(lab *stand.Lab, k *pausing) *stand.Lab {
+	open := lab.Open
+	lab.Open = func(o *held.Options, start time.Time) {
+		open(o, start)
+		o.Keep = k.keep
+	}
+	return lab
+}
+
 // kept is a server whose keeper can be held up, in a bubble, with a user who is signed in and two bookings.
 type kept struct {
 	*rig.Visitor
@@ -71,13 +82,7 @@ type kept struct {
 
 func newKept(t *testing.T, dir string, withProvider bool) *kept {
 	k := &kept{t: t, onAsk: func() {}}
-	lab := rig.NoClock()
-	open := lab.Open
-	lab.Open = func(o *held.Options, start time.Time) {
-		open(o, start)
-		o.Keep = k.keep
-	}
-	cfg := server.Config{Dir: dir, Now: rig.BubbleClock(), Lab: lab}
+	cfg := server.Config{Dir: dir, Now: rig.BubbleClock(), Lab: keptBy(rig.NoClock(), &k.pausing)}
 	if withProvider {
 		cfg.Confirm = func(context.Context, provider.Confirmation) error {
 			k.asked.Add(1)

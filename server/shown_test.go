@@ -26,6 +26,7 @@ type heldUp struct {
 	t     *testing.T
 	s     *server.Server
 	disk  *rig.SlowSync
+	keeps *pausing // nil: there is no keeper, and the disk is slow
 	codec *ledger.Codec
 	reads []read
 	acts  int // lines that were played
@@ -44,11 +45,15 @@ const (
 func (h *heldUp) open(dir string) {
 	h.t.Helper()
 	h.disk = &rig.SlowSync{FS: rig.Unsynced(dir), Release: make(chan bool)}
+	lab := rig.TestClock()
+	if h.keeps != nil {
+		lab = keptBy(lab, h.keeps)
+	}
 	s, err := server.Open(server.Config{
 		Dir:  dir,
 		FS:   h.disk,
 		Verb: true,
-		Lab:  rig.TestClock(),
+		Lab:  lab,
 		Now:  rig.BubbleClock(),
 	})
 	if err != nil {
@@ -121,7 +126,11 @@ func (h *heldUp) play(l *journal.Line) {
 	}
 	entry.Before = nil // it is made again
 	before := h.ask()
-	h.disk.Slow.Store(true)
+	if h.keeps != nil {
+		h.keeps.holdUp()
+	} else {
+		h.disk.Slow.Store(true)
+	}
 	done := make(chan error)
 	go func() {
 		var err error
@@ -140,8 +149,12 @@ func (h *heldUp) play(l *journal.Line) {
 			h.leaks[fmt.Sprintf("GET %s shows a line of the type %s that a crash could undo", r.path, l.Type)] = true
 		}
 	}
-	h.disk.Slow.Store(false)
-	h.disk.Release <- true
+	if h.keeps != nil {
+		h.keeps.goOn()
+	} else {
+		h.disk.Slow.Store(false)
+		h.disk.Release <- true
+	}
 	if err := <-done; err != nil {
 		h.t.Fatalf("line %d, %s: %v", l.Seq, l.Type, err)
 	}
@@ -150,15 +163,21 @@ func (h *heldUp) play(l *journal.Line) {
 }
 
 // Decision keep.answers: no answer shows what a crash could still undo. Each line of the fixture, which has
-// every kind, is written while the writer is held, and all reads are asked.
+// every kind, is written while a disk does not sync, or a keeper says nothing, and all reads are asked.
 func TestNoAnswerShowsWhatACrashUndoes(t *testing.T) {
+	t.Run("beside a slow disk", func(t *testing.T) { noAnswerShows(t, nil) })
+	t.Run("beside a silent keeper", func(t *testing.T) { noAnswerShows(t, new(pausing)) })
+}
+
+func noAnswerShows(t *testing.T, keeps *pausing) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, ledger.TimetableDir),
 		os.DirFS(rig.File("testdata/journal/v3/timetables"))); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		h := &heldUp{t: t, codec: ledger.NewCodec(), leaks: map[string]bool{}}
+		h := &heldUp{t: t, keeps: keeps, codec: ledger.NewCodec(), leaks: map[string]bool{}}
 		h.open(dir)
 		defer func() { h.s.Close() }()
 		var lines []*journal.Line

@@ -275,7 +275,8 @@ func exitCode(err error) int {
 	case errors.Is(err, durable.ErrLocked):
 		return exitLocked
 	case errors.Is(err, live.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
-		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT), errors.Is(err, keep.ErrEnded):
+		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT), errors.Is(err, keep.ErrEnded),
+		errors.Is(err, keep.ErrWrong):
 		return exitIO
 	case errors.As(err, new(*store.ClockError)):
 		return exitBehind

@@ -101,6 +101,7 @@ func TestAKeeperThatBeginsWronglyStopsTheStart(t *testing.T) {
 		{"echo hello; cat >&2", "first line is not in the form SEQ HASH", 78},
 		{"echo 5 abcd; cat >&2", "first line is not in the form SEQ HASH", 78},
 		{"echo 5; cat >&2", "first line is not in the form SEQ HASH", 78},
+		{"echo 0 -; echo hello; cat >&2", `answered "hello"`, 74},
 		{"exit 0", "ended before it said", 74},
 		{"/no/such/command", "ended before it said", 74},
 	} {
@@ -112,6 +113,27 @@ func TestAKeeperThatBeginsWronglyStopsTheStart(t *testing.T) {
 		if content(t, dir, firstFile) != before {
 			t.Fatalf("%s: a line was written", c.keeper)
 		}
+	}
+}
+
+// Decisions keep.silent and keep.stop: a start whose keeper says nothing warns of it, by the first word of
+// its command, which may have secrets after it. A stop of it ends with 0: nobody was told anything.
+func TestAStopWhileAStartWaits(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	cmd := exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", dir, "-keep", "sleep 1000 # secret")
+	said := new(lastWords)
+	cmd.Stderr = said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	rig.Eventually(t, "it warns of the keeper", func() bool {
+		return strings.Contains(said.String(), `"the keeper says nothing","command":"sleep"`)
+	})
+	cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil || strings.Contains(said.String(), "secret") {
+		t.Errorf("it ends with %v, and says %s", err, said)
 	}
 }
 

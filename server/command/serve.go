@@ -21,6 +21,7 @@ import (
 	"waybill/server/front"
 	"waybill/server/front/demo"
 	"waybill/server/ledger"
+	"waybill/server/machines/keep"
 	"waybill/server/proof/witness"
 	"waybill/server/reach/outbound"
 	"waybill/store/durable"
@@ -193,6 +194,13 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 		return exitFailed, err
 	}
 	if err := f.Open(); err != nil {
+		select {
+		case <-c.Stop:
+			if errors.Is(err, keep.ErrEnded) { // the stop has ended it, and nobody was told anything
+				return exitDone, nil
+			}
+		default:
+		}
 		if errors.As(err, new(*journal.Damage)) {
 			err = fmt.Errorf("%w; waybill verify -data %s says what to do", err, cfg.Dir)
 		}

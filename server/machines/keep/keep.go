@@ -39,6 +39,8 @@ var (
 	ErrForm = errors.New("the keeper's first line is not in the form SEQ HASH")
 	// ErrEnded is the error of a keeper that has ended before it was told to.
 	ErrEnded = errors.New("the keeper has ended")
+	// ErrWrong is the error of a keeper that says it has what it was not sent, after its first line.
+	ErrWrong = errors.New("it is not the seq of a line that was sent to it")
 )
 
 // Ahead is the error of a start whose keeper has lines that the directory has not.
@@ -53,6 +55,7 @@ const (
 	firstLine = 200             // bytes that a keeper's lines have at most
 	idle      = time.Second     // how often it is looked for keys that came without a line
 	endWithin = 5 * time.Second // how long a keeper may take to end once it has all
+	quiet     = 5 * time.Second // for which a keeper may say nothing that it is waited for
 )
 
 // Keeper is a command that keeps lines. Its methods are called in the order Catch, Keep, Close.
@@ -73,6 +76,7 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	queue  []journal.Line // to be sent
+	silent *time.Timer    // warns; it runs while the keeper is waited for
 	sent   uint64         // the last line that was sent
 	times  []handed       // what was handed over and is not kept, in order
 	ending bool           // its end is no failure from here on
@@ -108,8 +112,15 @@ func (k *Keeper) start() (err error) {
 	if err := k.cmd.Start(); err != nil {
 		return err
 	}
+	k.silent = time.AfterFunc(quiet, k.warn)
 	go k.mayGiveUp()
 	return nil
+}
+
+// warn says that the keeper says nothing. What follows the first word of its command may be secret.
+func (k *Keeper) warn() {
+	command, _, _ := strings.Cut(k.Command, " ")
+	k.Log.Warn("the keeper says nothing", "command", command, "for", quiet)
 }
 
 // mayGiveUp ends the keeper where the process should end before it serves: nobody was told anything yet.
@@ -133,6 +144,7 @@ func (k *Keeper) Catch(head journal.Head) error {
 		return err
 	}
 	err := k.catch(head)
+	k.silent.Stop()
 	if err != nil {
 		k.Opened()
 		k.stop()
@@ -204,6 +216,9 @@ func (k *Keeper) Keep(kept func(uint64), failed func(error)) (give func([]journa
 	go k.hear()
 	return func(lines []journal.Line) {
 		k.mu.Lock()
+		if len(k.times) == 0 {
+			k.silent.Reset(quiet)
+		}
 		k.queue = append(k.queue, lines...)
 		k.times = append(k.times, handed{lines[len(lines)-1].Seq, time.Now()})
 		k.mu.Unlock()
@@ -282,6 +297,10 @@ func (k *Keeper) measure(seq uint64) {
 		}
 		k.times = k.times[1:]
 	}
+	k.silent.Stop()
+	if len(k.times) > 0 {
+		k.silent.Reset(quiet)
+	}
 }
 
 // fail ends the store, unless the keeper was told to end.
@@ -305,8 +324,7 @@ func (k *Keeper) readSeq(most uint64) (uint64, error) {
 	most = max(most, k.sent) // it may have answered what was sent while this waited
 	k.mu.Unlock()
 	if err != nil || seq > most {
-		return 0, fmt.Errorf("the keeper answered %.100q, which is not the seq of a line that was sent "+
-			"to it", line)
+		return 0, fmt.Errorf("the keeper answered %.100q: %w", line, ErrWrong)
 	}
 	return seq, nil
 }
