@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 	"waybill/store/live"
@@ -55,20 +54,20 @@ func (s *Confirmer) RunDoubtful() {
 	for s.Base.Err() == nil && (len(s.doubtful) > 0 || s.Config.TestClock) {
 		wait := time.Hour
 		if !s.Still.Load() {
-			wait = s.askDue(web.MaxAsking / 2) // the other places are for requests of now
+			wait = s.askDue()
 		}
 		select {
 		case <-s.Base.Done():
 		case <-time.After(wait):
 		case done := <-s.again:
-			s.askDue(1)
+			s.askDue()
 			done <- nil
 		}
 	}
 }
 
-// askDue asks the questions that are due, so many at a time, and returns the time until the next.
-func (s *Confirmer) askDue(atATime int) (wait time.Duration) {
+// askDue asks the questions that are due, and returns the time until the next.
+func (s *Confirmer) askDue() (wait time.Duration) {
 	var now time.Time
 	err := s.Store.Await(s.Base, func(_ ledger.State, at time.Time) uint64 {
 		now = at
@@ -77,18 +76,16 @@ func (s *Confirmer) askDue(atATime int) (wait time.Duration) {
 	if err != nil {
 		return time.Hour // the server ends
 	}
-	places := make(chan struct{}, atATime)
 	answered := make([]bool, len(s.doubtful))
 	var asked sync.WaitGroup
 	for i, d := range s.doubtful {
 		if d.due.After(now) {
 			continue
 		}
-		places <- struct{}{}
-		asked.Go(func() {
-			answered[i] = s.askOnce(d)
-			<-places
-		})
+		asked.Go(func() { answered[i] = s.askOnce(d) })
+		if s.Still.Load() {
+			asked.Wait()
+		}
 	}
 	asked.Wait()
 	wait = time.Hour
@@ -111,7 +108,7 @@ func (s *Confirmer) askDue(atATime int) (wait time.Duration) {
 
 // askOnce asks the provider about a ticket, and reports whether it has answered.
 func (s *Confirmer) askOnce(d *doubtful) bool {
-	refusal := s.ask(s.Base, d.Confirmation)
+	refusal := s.ask(s.Base, d.Confirmation, "in doubt") // half of the places are for requests of now
 	said := booking.Confirm
 	if refusal != nil {
 		said = booking.Refuse
