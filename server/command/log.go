@@ -8,17 +8,6 @@ import (
 	"waybill/server/command/terminal"
 )
 
-// queue returns where the lines of a server's log wait for standard error.
-func (p *Process) queue() *terminal.Queue {
-	return &terminal.Queue{
-		To: p.Stderr,
-		Lost: func(to io.Writer, lines int) {
-			p.logger(to, slog.LevelWarn).Warn("lines of the log were left out: nobody read them in time",
-				"lines", lines)
-		},
-	}
-}
-
 // logger returns a log that goes to w, which passes it on to standard error: as text for a person, who has a
 // terminal, and as JSON for a program.
 func (p *Process) logger(w io.Writer, level slog.Level) *slog.Logger {

@@ -17,6 +17,7 @@ import (
 	"waybill/auth/secret"
 	"waybill/server"
 	"waybill/server/api/reference"
+	"waybill/server/command/terminal"
 	"waybill/server/frame/web"
 	"waybill/server/front"
 	"waybill/server/front/demo"
@@ -62,7 +63,7 @@ func (c *call) serve() (code int, err error) {
 	if level.UnmarshalText([]byte(c.text("log-level"))) != nil {
 		return exitUsage, fmt.Errorf("-log-level %q must be debug, info, warn or error", c.text("log-level"))
 	}
-	queue := c.queue()
+	queue := &terminal.Queue{To: c.Stderr, Log: c.logger}
 	defer queue.Flush()
 	cfg.Log = c.logger(queue, level)
 	if err := c.identityProvider(&cfg); err != nil {

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -65,6 +66,12 @@ func (c *call) receive() (int, error) {
 		NoClock: isLean,
 		Say:     func(text string) { fmt.Fprintln(terminal.Brief{To: c.Stderr}, "waybill:", text) },
 	}
+	if c.get("keeper").(bool) {
+		o.Socket = filepath.Join(c.dir, "keep.sock")
+	}
 	err := standby.Receive(dir, o, c.Stdin, c.Stdout)
+	if err != nil { // said on another machine, which may have a directory of that name, too
+		err = fmt.Errorf("%s: %w", c.dir, err)
+	}
 	return exitCode(err), err
 }

@@ -116,7 +116,7 @@ var serveVerbs = []verb{
 			{"witness", []string(nil),
 				"the `URL VKEY` of a witness that signs that the journal has only grown; repeat the flag for more"},
 			{"keep", "",
-				"the `command` that keeps each line elsewhere before it is answered, as in ssh HOST waybill receive DIR"},
+				"the `command` that keeps each line elsewhere before it is answered, as in ssh HOST waybill receive -keeper DIR"},
 			{"messenger-url", "", "the `URL` that receives texts for passengers' phones; by default no text is sent"},
 			{"smtp", "",
 				"the mail server, `HOST:PORT`; by default e-mails to passengers become files in DIR/outbox"},
@@ -304,7 +304,8 @@ var runVerbs = []verb{
 	{"receive", "DIR", "append the lines of tail -format copy to a standby",
 		"The lines are read from standard input. The last line of each batch is printed once it is on the disk.",
 		(*call).receive, []option{
-			{"next", false, "read nothing, and print the seq to ask tail for"}}},
+			{"next", false, "read nothing, and print the seq to ask tail for"},
+			{"keeper", false, "take the directory from a keeper whose sender is gone, or give it up"}}},
 }
 
 // testVerbs are what testers and students use.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"waybill/server/command/terminal"
 )
 
 // A server whose standard error nobody reads any more answers as before, probes too, and ends by a signal
@@ -108,13 +110,17 @@ func TestLastWordsThatNobodyReadsHoldUpNoEnd(t *testing.T) {
 // What the log says of lines that were left out is a line in its own form.
 func TestALogSaysInItsFormWhatIsMissing(t *testing.T) {
 	var said strings.Builder
-	new(Process).queue().Lost(&said, 7)
+	queue := &terminal.Queue{To: &said, Log: new(Process).logger}
+	queue.Write([]byte("first\n"))
+	queue.Write(make([]byte, 2<<20))
+	queue.Flush()
 	var line struct {
 		Level, Msg string
 		Lines      int
 	}
-	err := json.Unmarshal([]byte(said.String()), &line)
-	if err != nil || line.Level != "WARN" || line.Lines != 7 {
+	_, second, _ := strings.Cut(said.String(), "\n")
+	err := json.Unmarshal([]byte(second), &line)
+	if err != nil || line.Level != "WARN" || line.Lines != 1 {
 		t.Errorf("%q, %v", &said, err)
 	}
 }

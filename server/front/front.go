@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,7 +95,7 @@ func (f *Front) Open() error {
 	// The socket is there before the first line is written: a start that cannot have it changes nothing.
 	var socket net.Listener
 	f.cfg.Reserve = func() (err error) {
-		socket, err = listenSocket(path)
+		socket, err = web.ListenSocket(path)
 		return err
 	}
 	s, err := server.Open(f.cfg)
@@ -234,23 +233,6 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 		// Also under TLS: the limits above are of connections, not of HTTP/2's streams.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
-}
-
-// listenSocket opens the directory's socket, which only its owner can reach.
-func listenSocket(path string) (net.Listener, error) {
-	// A socket that a killed server has left. The directory's lock is held, so that it is nobody's.
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	ln, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	// The directory above is 0700 already; this is for one that was made by hand.
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, ln.Close())
-	}
-	return ln, nil
 }
 
 // serveOperators serves the verbs and the desk on the directory's socket.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -21,8 +22,8 @@ const (
 // Queue passes the lines of a log on. A writer never waits: while nobody reads them, lines are left out, and
 // a line in their place says how many.
 type Queue struct {
-	To   io.Writer
-	Lost func(to io.Writer, lines int) // writes the line that says so
+	To  io.Writer
+	Log func(io.Writer, slog.Level) *slog.Logger // makes the log that says so
 
 	leaving bytes.Buffer // what is being written
 
@@ -55,7 +56,8 @@ func (q *Queue) write() {
 	q.lost = 0
 	q.mu.Unlock()
 	if lost > 0 {
-		q.Lost(&q.leaving, lost)
+		log := q.Log(&q.leaving, slog.LevelWarn)
+		log.Warn("nobody read the log in time; lines are left out", "lines", lost)
 	}
 	q.leaving.WriteTo(q.To)
 	q.leaving.Reset() // what cannot be written is lost

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,8 +54,11 @@ func TestLinesThatNobodyReadsAreCounted(t *testing.T) {
 		in, out := io.Pipe()
 		q := &Queue{
 			To: out,
-			Lost: func(to io.Writer, lines int) {
-				fmt.Fprintln(to, "lost", lines)
+			Log: func(to io.Writer, level slog.Level) *slog.Logger {
+				return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{
+					Level:       level,
+					ReplaceAttr: onlyLines,
+				}))
 			},
 		}
 		first := "first\n"
@@ -81,10 +85,18 @@ func TestLinesThatNobodyReadsAreCounted(t *testing.T) {
 		synctest.Wait()
 		out.Close()
 		synctest.Wait()
-		if want := first + strings.Repeat(line, fit) + "lost 7\nnext\n"; read.String() != want {
+		if want := first + strings.Repeat(line, fit) + "lines=7\nnext\n"; read.String() != want {
 			t.Errorf("it ends in %q, of %d bytes", read.Bytes()[max(0, read.Len()-30):], read.Len())
 		}
 	})
+}
+
+// onlyLines leaves of a line of log how many lines are left out.
+func onlyLines(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == "lines" {
+		return a
+	}
+	return slog.Attr{}
 }
 
 // counted counts how often something is written.

@@ -5,7 +5,7 @@
 //	SEQ HASH     once, at its start: the last line that it had; "0 -" where it had none
 //	SEQ          the last line that it has for good by now
 //
-//	k := &keep.Keeper{Command: "ssh standby waybill receive DIR", FS: fsys, Log: log}
+//	k := &keep.Keeper{Command: "ssh standby waybill receive -keeper DIR", FS: fsys, Log: log}
 //	err := k.Catch(head)       // before a line is written: it has what is here, and no more
 //	cfg.Keep = k.Keep          // from then on it is given what is written
 //	k.Close()                  // once all is kept

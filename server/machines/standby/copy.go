@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 
 	"waybill/server/ledger"
 	"waybill/store"
@@ -29,11 +30,13 @@ import (
 //	err = c.append(line)
 //	seq, err := c.sync()   // what was appended is on the disk
 type journalCopy struct {
-	fsys  durable.FS
-	o     Options
-	lock  io.Closer
-	lines *seek.Lines
-	codec *ledger.Codec
+	fsys durable.FS
+	o    Options
+	lock io.Closer
+	// socket is where other keepers ask for the directory; nil: nowhere.
+	socket net.Listener
+	lines  *seek.Lines
+	codec  *ledger.Codec
 
 	head    journal.Head // the last line that was appended
 	file    durable.File
@@ -291,9 +294,12 @@ func (c *journalCopy) sync() (uint64, error) {
 
 // close lets the directory go. What was not synced may be lost.
 func (c *journalCopy) close() error {
-	err := c.lock.Close()
+	var err error
+	if c.socket != nil { // before the lock: then another may have its own there
+		err = c.socket.Close()
+	}
 	if c.file != nil {
 		err = errors.Join(c.file.Close(), err)
 	}
-	return err
+	return errors.Join(c.lock.Close(), err)
 }

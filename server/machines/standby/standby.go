@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"sync"
 
 	"waybill/server/ledger"
 	"waybill/server/machines/tail"
@@ -41,6 +42,8 @@ type Options struct {
 	NoClock bool
 	// Say, unless it is nil, is told in words what a copy waits for.
 	Say func(text string)
+	// Socket, unless it is "", is the path of the socket by which one keeper takes over from another.
+	Socket string
 }
 
 // ErrMovedClock is the error of a directory, or of a line for it, that NoClock refuses.
@@ -53,21 +56,36 @@ var ErrMovedClock = errors.New("the journal has a clock.set line, so it belongs 
 // has written journal.ErrNewer; what came before it stays.
 func Receive(fsys durable.FS, o Options, in io.Reader, out io.Writer) error {
 	to, err := openCopy(fsys, o)
+	replaces := errors.Is(err, durable.ErrLocked) && o.Socket != ""
+	if replaces {
+		to, in, err = replace(fsys, o, in, out)
+	}
 	if err != nil {
 		return err
 	}
 	r := &receiver{
-		fsys: fsys,
-		to:   to,
-		in:   bufio.NewReaderSize(in, 1<<16),
-		out:  out,
-		said: to.next() - 1,
-		keys: map[string][]byte{},
+		fsys:  fsys,
+		to:    to,
+		in:    bufio.NewReaderSize(in, 1<<16),
+		out:   out,
+		ended: make(chan error),
+		said:  to.next() - 1,
+		keys:  map[string][]byte{},
 	}
-	if _, err := fmt.Fprintln(out, to.has()); err != nil {
+	if !replaces {
+		_, err = fmt.Fprintln(out, to.has())
+	}
+	if err == nil && o.Socket != "" {
+		err = r.listen(o.Socket)
+	}
+	if err != nil {
 		return errors.Join(err, to.close())
 	}
-	err = r.run()
+	go func() { r.ended <- r.run() }()
+	err = <-r.ended
+	if err == errReplaced {
+		return err
+	}
 	refused := errors.As(err, new(*Foreign)) || errors.Is(err, journal.ErrNewer) ||
 		errors.Is(err, journal.ErrOlder) || errors.Is(err, ErrMovedClock)
 	if synced := r.sync(); err == nil || refused {
@@ -95,8 +113,11 @@ type receiver struct {
 	to    *journalCopy
 	in    *bufio.Reader
 	out   io.Writer
-	batch int    // bytes that were taken and not synced
-	said  uint64 // the last line that was said to be there
+	ended chan error // of run, or errReplaced
+
+	mu    sync.Mutex // guards the copy; it stays locked after the end
+	batch int        // bytes that were taken and not synced
+	said  uint64     // the last line that was said to be there
 
 	known bool // a line of the stream has continued the copy, or is in it
 	// keys came before that, by their names: another directory's must not take the place of ours.
@@ -107,28 +128,30 @@ type receiver struct {
 func (r *receiver) run() error {
 	for {
 		text, err := r.read()
-		if err == io.EOF {
+		r.mu.Lock()
+		switch {
+		case err == io.EOF:
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
-		}
-		if bytes.HasPrefix(text, []byte(`{"file":`)) {
+		case isFile(text):
 			err = r.file(text)
-		} else {
+		default:
 			err = r.line(text)
 		}
+		r.batch += len(text)
+		if err == nil && (r.batch >= maxBatch || !r.more()) {
+			err = r.sync()
+		}
 		if err != nil {
 			return err
 		}
-		r.batch += len(text)
-		if r.batch >= maxBatch || !r.more() {
-			if err := r.sync(); err != nil {
-				return err
-			}
-		}
+		r.mu.Unlock()
 	}
 }
+
+// isFile reports whether a line of the stream holds a file.
+func isFile(text []byte) bool { return bytes.HasPrefix(text, []byte(`{"file":`)) }
 
 // line takes a line of the journal, and with the first the keys that came before it.
 func (r *receiver) line(text []byte) error {

@@ -19,25 +19,16 @@ import (
 // stays until an answer is kept. Nothing else ends it: no start without a provider, no verb that opens the
 // directory, no disk without room for the answer.
 
-// maxConfirming is how many tickets of one request are confirmed at a time.
-const maxConfirming = 16
-
 // ConfirmAll asks the provider about several tickets at a time, and journals each answer by itself: a ticket
 // that is not confirmed undoes none of the others.
 func (s *Confirmer) ConfirmAll(ctx context.Context, asked []Confirmation) (last uint64, err error) {
 	answers := make([]outcome, len(asked))
 	var wg sync.WaitGroup
-	atATime := maxConfirming
-	if s.Still.Load() {
-		atATime = 1 // the order of the answers must not depend on chance
-	}
-	room := make(chan struct{}, atATime)
 	for i, c := range asked {
-		room <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-room }()
-			answers[i] = s.confirmOne(ctx, c)
-		})
+		wg.Go(func() { answers[i] = s.confirmOne(ctx, c) })
+		if s.Still.Load() {
+			wg.Wait() // the order of the answers must not depend on chance
+		}
 	}
 	wg.Wait()
 	var undone []ids.ID
@@ -62,10 +53,10 @@ type outcome struct {
 	err     error // the answer could not be kept
 }
 
-// ask asks about one ticket as soon as there is a place for a call. If there is none in time, the error
-// decides nothing about the ticket.
-func (s *Confirmer) ask(ctx context.Context, c Confirmation) error {
-	leave, err := s.asking.Take(ctx, string(c.Partner[:]))
+// ask asks about one ticket as soon as there is a place for a call, which is the partner's and also of others
+// that ask. If there is none in time, the error decides nothing about the ticket.
+func (s *Confirmer) ask(ctx context.Context, c Confirmation, who ...string) error {
+	leave, err := s.asking.Take(ctx, append(who, string(c.Partner[:]))...)
 	if err != nil {
 		return err
 	}

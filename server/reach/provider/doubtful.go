@@ -84,11 +84,6 @@ func (s *Confirmer) askAgain() (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	atATime := web.MaxAsking / 2 // the other places are for requests of now
-	if s.Still.Load() {
-		atATime = 1
-	}
-	places := make(chan struct{}, atATime)
 	left := map[ids.ID]*unanswered{}
 	var asked sync.WaitGroup
 	for _, c := range list {
@@ -100,13 +95,14 @@ func (s *Confirmer) askAgain() (wait time.Duration, err error) {
 		if x.due.After(now) {
 			continue
 		}
-		places <- struct{}{}
 		asked.Go(func() {
 			if s.askOnce(c) {
 				x.pause = 0
 			}
-			<-places
 		})
+		if s.Still.Load() {
+			asked.Wait() // the order of the answers must not depend on chance
+		}
 	}
 	asked.Wait()
 	s.unanswered = left
