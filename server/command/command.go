@@ -75,6 +75,8 @@ func Main(p *Process) int {
 	switch {
 	case len(args) > 0 && isHelp(args[0]):
 		return p.help(args[1:])
+	case len(args) > 1 && args[0] == "complete":
+		return p.completeWord(args[1:])
 	case len(args) > 0 && slices.Contains([]string{"-version", "--version"}, args[0]):
 		args = []string{"version"}
 	case len(args) == 0 || strings.HasPrefix(args[0], "-"):

@@ -1,159 +1,92 @@
 package command
 
 import (
+	"embed"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
 
-// shells are those that waybill completion writes for.
-var shells = []string{"bash", "fish", "zsh"}
+// scripts are what makes a shell complete, by the shell. Each asks the program itself, by waybill complete.
+//
+//go:embed completion
+var scripts embed.FS
 
-// completion prints what makes a shell complete commands and flags.
+// completion prints the script of a shell.
 func (c *call) completion() (int, error) {
-	switch c.Arg(0) {
-	case "bash":
-		c.completeBash(c.Stdout)
-	case "fish":
-		c.completeFish(c.Stdout)
-	case "zsh":
-		c.completeZsh(c.Stdout)
-	default:
+	script, err := scripts.ReadFile("completion/" + c.Arg(0))
+	if err != nil {
 		return exitUsage, fmt.Errorf("there is no completion for %q, only for bash, fish and zsh", c.Arg(0))
 	}
+	c.Stdout.Write(script)
 	return exitDone, nil
 }
 
-// flagsOf returns the flags of a verb.
-func (p *Process) flagsOf(v *verb) (list []*flag.Flag) {
-	p.newCall(v).VisitAll(func(f *flag.Flag) {
-		list = append(list, f)
-	})
-	return list
-}
-
-// firstWords returns the words that a command begins with, each once.
-func firstWords() (words []string) {
-	for _, v := range verbs {
-		word, _, _ := strings.Cut(v.name, " ")
-		if !slices.Contains(words, word) {
-			words = append(words, word)
+// completeWord prints what the last of some words may become, by those before it: a line each, of the word,
+// and after a tab of what it does. Only the scripts call it, as waybill complete, so no list has it. Nothing
+// is offered where a file, a name or a number is to be given, and where the words before are wrong.
+func (p *Process) completeWord(words []string) int {
+	if strings.HasPrefix(words[0], "-") { // as in Main
+		words = append([]string{"serve"}, words...)
+	}
+	before := words[:len(words)-1]
+	last := words[len(words)-1]
+	var offered []string
+	offer := func(word, about string) {
+		if strings.HasPrefix(word, last) && !slices.Contains(offered, word) {
+			offered = append(offered, word)
+			fmt.Fprintln(p.Stdout, strings.TrimSuffix(word+"\t"+about, "\t"))
 		}
 	}
-	return append(words, "help")
-}
-
-// groups returns the first words of verbs of two words, each once.
-func groups() (words []string) {
-	for _, word := range firstWords() {
-		if group(word) != nil {
-			words = append(words, word)
+	switch {
+	case len(before) == 0:
+		offer("help", "say more about a command")
+	case before[0] == "help":
+		before = before[1:]
+		if len(before) == 0 {
+			offer("all", "say more about each command")
 		}
 	}
-	return words
-}
-
-// completeBash writes a function that bash calls with the words so far. Names of files are completed where it
-// finds nothing.
-func (p *Process) completeBash(to io.Writer) {
-	fmt.Fprint(to, "# Completion of waybill in bash: source <(waybill completion bash)\n_waybill() {\n",
-		"  local word=${COMP_WORDS[COMP_CWORD]} words=\n",
-		"  case $COMP_CWORD:\"${COMP_WORDS[1]} ${COMP_WORDS[2]-}\" in\n")
-	all := strings.Join(firstWords(), " ")
-	fmt.Fprintf(to, "  1:*|2:\"help \"*) words=\"%s\" ;;\n", all)
-	fmt.Fprintf(to, "  2:\"completion \"*) words=\"%s\" ;;\n", strings.Join(shells, " "))
-	for _, word := range groups() {
-		members := strings.ReplaceAll(names(group(word)), ",", "")
-		fmt.Fprintf(to, "  2:\"%s \"*) words=\"%s\" ;;\n", word, members)
+	v, rest := find(before)
+	if v != nil && v.do != nil {
+		p.newCall(v).completeArgument(rest, last, offer)
+		return exitDone
 	}
 	for _, v := range verbs {
-		var flags []string
-		for _, f := range p.flagsOf(&v) {
-			flags = append(flags, "-"+f.Name)
+		names := strings.Fields(v.name)
+		if len(names) <= len(before) || !slices.Equal(names[:len(before)], before) {
+			continue
 		}
-		pattern := v.name
-		if !strings.Contains(pattern, " ") {
-			pattern += " " // and whatever follows
+		about := v.about
+		if len(names) > len(before)+1 {
+			about = "a group of commands"
 		}
-		fmt.Fprintf(to, "  *:\"%s\"*) words=\"%s\" ;;\n", pattern, strings.Join(flags, " "))
+		offer(names[len(before)], about)
 	}
-	fmt.Fprint(to, "  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n",
-		"complete -o default -F _waybill waybill\n")
+	return exitDone
 }
 
-// completeZsh writes a function that describes each command and each flag.
-func (p *Process) completeZsh(to io.Writer) {
-	fmt.Fprint(to, "#compdef waybill\n# Completion of waybill in zsh: a file _waybill in a directory of $fpath\n",
-		"local -a list\ncase \"$CURRENT:$words[2] $words[3]\" in\n",
-		"3:'completion '*) list=(", strings.Join(shells, " "), ") ;;\n2:*|3:'help '*) list=(\n")
-	for _, word := range firstWords() {
-		about := "a group of commands"
-		if word == "help" {
-			about = "says more of a command"
-		}
-		if i := slices.IndexFunc(verbs, func(v verb) bool { return v.name == word }); i >= 0 {
-			about = verbs[i].about
-		}
-		fmt.Fprintf(to, "  %s\n", quoted(word+":"+strings.ReplaceAll(about, ":", `\:`)))
+// completeArgument offers the flags of a verb, or the words that its next operand can be, by the arguments
+// before.
+func (c *call) completeArgument(before []string, last string, offer func(word, about string)) {
+	if c.Parse(before) != nil { // the value of a flag comes next, or something is wrong
+		return
 	}
-	fmt.Fprint(to, ") ;;\n")
-	for _, word := range groups() {
-		members := strings.ReplaceAll(names(group(word)), ",", "")
-		fmt.Fprintf(to, "3:%s*) list=(%s) ;;\n", quoted(word+" "), members)
-	}
-	for _, v := range verbs {
-		pattern := quoted(v.name)
-		if !strings.Contains(v.name, " ") {
-			pattern = quoted(v.name + " ")
-		}
-		fmt.Fprintf(to, "*:%s*) list=(\n", pattern)
-		for _, f := range p.flagsOf(&v) {
+	operands := strings.Fields(c.verb.operands)
+	if strings.HasPrefix(last, "-") || len(operands) == 0 && c.NArg() == 0 {
+		c.VisitAll(func(f *flag.Flag) {
 			_, about := flag.UnquoteUsage(f)
-			fmt.Fprintf(to, "  %s\n", quoted("-"+f.Name+":"+strings.ReplaceAll(about, ":", `\:`)))
-		}
-		fmt.Fprint(to, ") ;;\n")
+			offer("-"+f.Name, about)
+		})
 	}
-	fmt.Fprint(to, "esac\n",
-		"if [[ $list[1] == -* ]]; then _describe -o waybill list; else _describe waybill list; fi || _files\n")
-}
-
-// completeFish writes a line for each command and each flag.
-func (p *Process) completeFish(to io.Writer) {
-	fmt.Fprint(to, "# Completion of waybill in fish: ~/.config/fish/completions/waybill.fish\n")
-	for _, shell := range shells {
-		fmt.Fprintf(to, "complete -c waybill -n '__fish_seen_subcommand_from completion' -f -a %s\n", shell)
-	}
-	line := func(condition, what, about string) {
-		fmt.Fprintf(to, "complete -c waybill -n %s %s -d %s\n", quoted(condition), what, quoted(about))
-	}
-	line("__fish_use_subcommand", "-f -a help", "says more of a command")
-	for _, word := range groups() {
-		line("__fish_use_subcommand", "-f -a "+word, "a group of commands")
-	}
-	for _, v := range verbs {
-		first, second, grouped := strings.Cut(v.name, " ")
-		seen := "__fish_seen_subcommand_from " + first
-		if grouped {
-			members := strings.ReplaceAll(names(group(first)), ",", "")
-			line(seen+"; and not __fish_seen_subcommand_from "+members, "-f -a "+second, v.about)
-			seen += "; and __fish_seen_subcommand_from " + second
-		} else {
-			line("__fish_use_subcommand", "-f -a "+first, v.about)
-		}
-		for _, f := range p.flagsOf(&v) {
-			_, about := flag.UnquoteUsage(f)
-			what := "-o " + f.Name
-			if b, ok := f.Value.(interface{ IsBoolFlag() bool }); !ok || !b.IsBoolFlag() {
-				what += " -r"
+	if c.NArg() < len(operands) {
+		operand := operands[c.NArg()]
+		for word := range strings.SplitSeq(operand, "|") {
+			// What stands for something is in capitals.
+			if word != operand && word != strings.ToUpper(word) {
+				offer(word, "")
 			}
-			line(seen, what, about)
 		}
 	}
-}
-
-// quoted returns a text in single quotes, as these shells have them.
-func quoted(text string) string {
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

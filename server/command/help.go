@@ -12,14 +12,19 @@ import (
 // helpWidth is how many columns a line of help has at most (decision verbs.help).
 const helpWidth = 78
 
-// help prints the page of a verb or a group, or with no words the list of all.
+// help prints the page of a verb or a group, or of each verb, or with no words the list of all.
 func (p *Process) help(words []string) int {
-	if len(words) == 1 && words[0] == "-man" {
-		p.man(p.Stdout)
-		return exitDone
-	}
 	if len(words) == 0 || isHelp(words[0]) {
 		p.listAll(p.Stdout)
+		return exitDone
+	}
+	if words[0] == "all" && len(words) == 1 {
+		for i := range verbs {
+			if i > 0 {
+				fmt.Fprintln(p.Stdout)
+			}
+			p.newCall(&verbs[i]).usage(p.Stdout)
+		}
 		return exitDone
 	}
 	if v, rest := find(words); v != nil {
@@ -47,7 +52,7 @@ func (p *Process) help(words []string) int {
 func (p *Process) listAll(to io.Writer) {
 	fmt.Fprint(to, "Waybill distributes bus tickets.\n",
 		"Without a command it serves, as \"waybill serve\" does.\n",
-		"\"waybill help COMMAND\" says more about a command.\n")
+		"\"waybill help COMMAND\" says more of a command, \"waybill help all\" of each.\n")
 	for _, c := range chapters {
 		fmt.Fprintf(to, "\n%s:\n", c.title)
 		p.list(to, slices.DeleteFunc(slices.Clone(c.verbs), func(v verb) bool { return v.do == nil }))
@@ -65,7 +70,8 @@ func (p *Process) list(to io.Writer, list []verb) {
 // usage writes how a verb is called, with its flags.
 func (c *call) usage(to io.Writer) {
 	fmt.Fprintln(to, strings.TrimSpace("waybill "+c.verb.name+" [flags] "+c.verb.operands))
-	wrap(to, "", c.verb.page())
+	about := c.verb.about
+	wrap(to, "", strings.ToUpper(about[:1])+about[1:]+". "+c.verb.more)
 	fmt.Fprintln(to)
 	wrap(to, "", "Flags come before operands. "+
 		"Each flag can also be set in the environment, as WAYBILL_<FLAG>.")
@@ -102,9 +108,4 @@ func byDefault(value string) string {
 		return ""
 	}
 	return " (default " + value + ")"
-}
-
-// sentence returns a text with a capital letter at its beginning.
-func sentence(text string) string {
-	return strings.ToUpper(text[:1]) + text[1:]
 }

@@ -43,6 +43,9 @@ func TestWhatIsNotInTheLeanBuild(t *testing.T) {
 			t.Errorf("help has %s:\n%s", name, all)
 		}
 	}
+	for _, line := range []string{"ben", "bench -", "serve -test-cl"} {
+		want(t, 0, "^$", append([]string{"complete"}, strings.Fields(line)...)...)
+	}
 	if page := want(t, 0, "-addr", "help", "serve"); strings.Contains(page, "clock") {
 		t.Errorf("serve has a clock:\n%s", page)
 	}

@@ -2,7 +2,6 @@ package command
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"waybill/server/frame/web"
@@ -47,16 +46,6 @@ func (v *verb) is(some []string) bool {
 	return slices.Contains(some, v.name)
 }
 
-// call returns how a verb is called, without its flags.
-func (v *verb) call() string {
-	return strings.TrimSpace(v.name + " " + v.operands)
-}
-
-// page returns the sentences of a verb's own page.
-func (v *verb) page() string {
-	return strings.TrimSpace(sentence(v.about) + ". " + v.more)
-}
-
 // option is a flag; value, which it has where it is not given, tells its type. A word between backquotes in
 // about names the value in the help (package flag).
 type option struct {
@@ -75,18 +64,11 @@ var (
 	runJSON   = option{"json", false, "print one object"}
 )
 
-// verbs are those of this build. One of them, completion, reads them: so they are set after the table is.
-var verbs []verb
-
-func init() {
-	for _, c := range chapters {
-		table = append(table, c.verbs...)
-	}
-	verbs = slices.DeleteFunc(slices.Clone(table), func(v verb) bool { return v.do == nil })
-}
-
 // table has the verbs of all builds, in the order in which help lists them.
-var table []verb
+var table = slices.Concat(serveVerbs, lookVerbs, runVerbs, testVerbs)
+
+// verbs are those of this build.
+var verbs = slices.DeleteFunc(slices.Clone(table), func(v verb) bool { return v.do == nil })
 
 // chapters has the same verbs as the list shows them.
 var chapters = []chapter{
