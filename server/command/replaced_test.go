@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,7 +59,7 @@ func TestAKeeperWhoseSenderIsGoneGivesWay(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("a stop ends with %v", err)
 	}
-	if !bytes.Equal(allLines(t, standby), allLines(t, dir)) {
+	if content(t, standby, firstFile) != content(t, dir, firstFile) {
 		t.Error("the keeper has not all lines")
 	}
 	if _, err := os.Stat(socket); !errors.Is(err, fs.ErrNotExist) {
