@@ -1,6 +1,8 @@
 package command
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,39 @@ import (
 
 	"waybill/server/lab/rig"
 )
+
+// Decision directory.held: receive, too, says of no line that it is kept in a directory which is no longer
+// there.
+func TestAStandbyThatIsNoLongerThere(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
+	standby := filepath.Join(filepath.Dir(dir), "standby")
+	stream := want(t, 0, "", "tail", "-data", dir, "-format", "copy")
+	last := strings.LastIndex(strings.TrimSuffix(stream, "\n"), "\n") + 1
+	cmd := exec.Command(bin, "receive", standby)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, said := new(lastWords), new(lastWords)
+	cmd.Stdout, cmd.Stderr = out, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(in, stream[:last])
+	before := fmt.Sprint(strings.Count(stream[:last], "\n")-strings.Count(stream[:last], `{"file":`), "\n")
+	rig.Eventually(t, "the lines are kept", func() bool { return strings.HasSuffix(out.String(), before) })
+	if err := os.Rename(standby, standby+".old"); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(in, stream[last:])
+	in.Close()
+	cmd.Wait()
+	if cmd.ProcessState.ExitCode() != exitIO || !strings.HasSuffix(out.String(), before) {
+		t.Errorf("%v: it says %s and %s", cmd.ProcessState, out, said)
+	}
+}
 
 var offerID = regexp.MustCompile(`"offers":\[{"id":"([^"]+)"`)
 

@@ -33,6 +33,8 @@ type journalCopy struct {
 	fsys durable.FS
 	o    Options
 	lock io.Closer
+	// stands says whether the directory is still the one that was locked; nil: nobody can say.
+	stands durable.Checker
 	// socket is where other keepers ask for the directory; nil: nowhere.
 	socket net.Listener
 	lines  *seek.Lines
@@ -86,6 +88,10 @@ func openCopy(fsys durable.FS, o Options) (c *journalCopy, err error) {
 	}
 	if err := c.resume(); err != nil {
 		return nil, errors.Join(err, c.lock.Close())
+	}
+	// A file system without stable numbers is not checked.
+	if lock, can := c.lock.(durable.Checker); can && lock.Check(c.name, c.file) == nil {
+		c.stands = lock
 	}
 	return c, nil
 }
@@ -285,6 +291,9 @@ func (c *journalCopy) sync() (uint64, error) {
 	c.pending = c.pending[:0]
 	if err == nil {
 		err = c.file.Sync()
+	}
+	if err == nil && c.stands != nil {
+		err = c.stands.Check(c.name, c.file)
 	}
 	if err != nil {
 		c.failed = fmt.Errorf("%w: %w", live.ErrFailed, err)
