@@ -395,7 +395,6 @@ func (s *Server) Close() error {
 		s.RunDue()
 	}
 	s.stop()
-	s.Tasks.Wait()
 	s.loops.Wait()
 	s.outbox.Finish()
 	if s.running {

@@ -188,7 +188,7 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 	if after := <-again; after != before {
 		t.Errorf("asked %+v, after the crash %+v", before, after)
 	}
-	s2.Tasks.Wait()
+	s2.RunDue() // the answer is kept
 	got := rig.Call(t, s2, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
 	if got.Tickets[0].PaymentStatus != "Paid" {
 		t.Errorf("%+v", got)

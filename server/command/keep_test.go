@@ -275,7 +275,7 @@ func (p *process) restsOnKeptLines(t *testing.T, kept, other string) {
 	}
 }
 
-// Decision keep.begins: a start that waits for its keeper ends when the process should.
+// Decision keep.begins: a start that waits for its keeper ends when the process should, with 0.
 func TestAStartGivesUpASilentKeeper(t *testing.T) {
 	t.Parallel()
 	bin, dir := build(t)
@@ -301,7 +301,7 @@ func TestAStartGivesUpASilentKeeper(t *testing.T) {
 		for log.Scan() {
 		}
 		cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != exitIO {
+		if code := cmd.ProcessState.ExitCode(); code != exitDone {
 			t.Errorf("%s: a start that should end exits with %d", keeper, code)
 		}
 	}

@@ -84,12 +84,10 @@ func (d Dir) Seal(name string) error {
 	return errors.Join(f.Chmod(0o400), f.Close())
 }
 
-// Mkdir makes a directory, and those above it, durably, unless it exists. One that is held is not made again.
+// Mkdir makes a directory, and those above it, durably, unless it exists.
 func (d Dir) Mkdir(dir string) error {
-	if !d.rooted().IsHeld() {
-		if err := d.mkdirSelf(); err != nil {
-			return err
-		}
+	if err := d.mkdirSelf(); err != nil {
+		return err
 	}
 	dir = path.Clean(dir)
 	if dir == "." {
@@ -123,12 +121,12 @@ func (d Dir) Mkdir(dir string) error {
 	return nil
 }
 
-// mkdirSelf makes the directory itself, unless it exists.
+// mkdirSelf makes the directory itself, unless it exists. One that is held does, wherever it is now.
 func (d Dir) mkdirSelf() error {
-	at := filepath.Clean(string(d))
-	if _, err := os.Stat(at); err == nil {
+	if _, err := d.rooted().Lstat("."); err == nil {
 		return nil
 	}
+	at := filepath.Clean(string(d))
 	if err := os.MkdirAll(at, 0o700); err != nil {
 		return err
 	}

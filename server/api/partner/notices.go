@@ -23,11 +23,8 @@ func (s *Seller) RecordOverdue() (wait time.Duration, err error) {
 			return ledger.Entries(list...), nil
 		}, nil)
 		// Without a wait there are more of them. The lock is free in between.
-		if err != nil {
-			return time.Second, err
-		}
-		if wait > 0 {
-			return max(wait, noticeRest), nil
+		if err != nil || wait > 0 {
+			return max(wait, noticeRest), err
 		}
 	}
 }

@@ -28,6 +28,12 @@ type guardedClock struct {
 
 // Now returns the instant.
 func (c *guardedClock) Now() time.Time {
+	now, _ := c.read()
+	return now
+}
+
+// read returns the instant, and the step that is not believed.
+func (c *guardedClock) read() (time.Time, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, at := c.machine().Round(0), c.elapsed()
@@ -43,13 +49,13 @@ func (c *guardedClock) Now() time.Time {
 				"expected", expected)
 		}
 		c.step = step
-		return expected
+		return expected, step
 	}
 	if c.step != 0 {
 		c.log.Info("the machine's clock agrees again", "clock", now)
 	}
 	c.was, c.at, c.step = now, at, 0
-	return now
+	return now, 0
 }
 
 // Step returns by how much the machine's clock differs from what is believed; 0 where it is believed.
@@ -57,10 +63,8 @@ func (s *Core) Step() time.Duration {
 	if s.clock == nil {
 		return 0
 	}
-	s.clock.Now()
-	s.clock.mu.Lock()
-	defer s.clock.mu.Unlock()
-	return s.clock.step
+	_, step := s.clock.read()
+	return step
 }
 
 // MayChange returns why nothing may be changed; nil where it may.

@@ -88,7 +88,6 @@ type Core struct {
 
 	Base     context.Context // done once the server stops
 	Draining context.Context // done once the server drains: nobody waits any more
-	Tasks    sync.WaitGroup  // what comes to an end by itself
 
 	origin    *http.CrossOriginProtection
 	clock     *guardedClock // nil where there is no guard
@@ -197,14 +196,6 @@ func IDFrom(source io.Reader) ids.ID {
 		io.ReadFull(source, id[:])
 	}
 	return *id
-}
-
-// Wake signals c, unless a signal is waiting there already.
-func Wake(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // lookForRoom is how often a full disk is tried again.

@@ -44,7 +44,12 @@ func (s *Core) NewLoop(failed string, work Work) *Loop {
 }
 
 // Wake says that there may be something to do.
-func (l *Loop) Wake() { Wake(l.wake) }
+func (l *Loop) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default: // it is told already
+	}
+}
 
 // RunLoops has all loops work, until the server stops.
 func (s *Core) RunLoops(running *sync.WaitGroup) {

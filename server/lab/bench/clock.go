@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/store/live"
 )
 
 // GetClock answers GET /test/clock (decisions clock.test, clock.frozen).
@@ -74,10 +72,7 @@ func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, se
 			return nil, err
 		}
 		return []ledger.Entry{{Event: e, By: by}}, nil
-	}, nil)
-	if err == nil || errors.Is(err, live.ErrDoubt) {
-		s.Still.Store(frozen)
-	}
+	}, func(ledger.State, time.Time) { s.Still.Store(frozen) })
 	if err == nil {
 		s.RunDue() // what is due by then happens before the answer
 	}

@@ -82,16 +82,6 @@ func (c *Coder) String(name string, v *string) {
 	*v = c.R.String()
 }
 
-// Bool codes true or false.
-func (c *Coder) Bool(name string, v *bool) {
-	if c.Writing() {
-		c.W.Bool(name, *v)
-		return
-	}
-	c.R.Member(name)
-	*v = c.R.Bool()
-}
-
 // JSON codes a value that is rare enough for encoding/json; v points to it. A value that has no JSON is a
 // mistake of the program and panics.
 func (c *Coder) JSON(name string, v any) {

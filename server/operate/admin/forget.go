@@ -91,11 +91,8 @@ func (x *erasure) run() error {
 			break
 		}
 	}
-	err := x.s.erase()
-	if err != nil {
-		x.s.erasures.Wake()
-	}
-	return err
+	defer x.s.erasures.Wake() // what fails is tried again
+	return x.s.erase()
 }
 
 // erase erases what lines have named, and what lies beside the journal of it: reports are written anew, and

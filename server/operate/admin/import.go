@@ -24,7 +24,6 @@ import (
 	"waybill/server/operate/carrier"
 	"waybill/store/durable"
 	"waybill/store/durable/pace"
-	"waybill/store/live"
 )
 
 // ImportOptions are the choices of one import (decision feed.options).
@@ -218,10 +217,8 @@ func (s *Executor) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	err = s.administer(by, func(ledger.State, time.Time) (ledger.Event, error) {
 		return e, nil
 	})
-	if errors.Is(err, live.ErrDoubt) {
-		s.Shown.Wake()
-	}
 	if err != nil {
+		s.Shown.Wake() // it may be in doubt
 		return err
 	}
 	inForce, err := s.ShowTimetable() // with what was changed of its runs

@@ -13,7 +13,6 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/proof/story"
-	"waybill/store/live"
 )
 
 // A carrier cancels a run, moves it in time, or takes that back. A preview and the act are one decision, so
@@ -77,10 +76,8 @@ func (s *Dispatcher) change(a Act, decide decideRun) (*Outcome, error) {
 			written = true
 		},
 	)
-	if errors.Is(err, live.ErrDoubt) {
-		s.Shown.Wake()
-	}
 	if err != nil {
+		s.Shown.Wake() // it may be in doubt
 		return nil, err
 	}
 	// Where nothing was written there is nothing to show, and nobody to tell.

@@ -77,7 +77,8 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	x := exposition{wire.NewWriter()}
 	s.writeRequests(x)
 	writeJournal(x, s.Counts)
-	s.writeErasures(x)
+	x.single("waybill_erasures_open", "gauge", "Lines of the journal that an erasure has named and not yet "+
+		"erased.", s.Store.Unerased())
 	x.single("waybill_clock_step_seconds", "gauge", "By how much the machine's clock has jumped; 0 while it is "+
 		"believed.", int(s.Step()/time.Second))
 	s.writeKeeper(x)
@@ -190,12 +191,6 @@ func writeJournal(x exposition, c *web.Counts) {
 		x.single("waybill_snapshot_timestamp_seconds", "gauge", "When the last snapshot was written.",
 			float64(at)/1e3)
 	}
-}
-
-// writeErasures writes how many lines of the journal are still to be erased.
-func (s *Monitor) writeErasures(x exposition) {
-	x.single("waybill_erasures_open", "gauge", "Lines of the journal that an erasure has named and not yet "+
-		"erased.", s.Store.Unerased())
 }
 
 // writeKeeper writes what is counted of the keeper; without one all of it stays zero.

@@ -41,12 +41,6 @@ func Encode(text string) (*Code, error) {
 	)
 }
 
-// Size returns how many modules a side has.
-func (c *Code) Size() int { return c.size }
-
-// Dark reports whether a module is dark.
-func (c *Code) Dark(row, column int) bool { return c.dark[row][column] }
-
 // quiet is how many light modules there must be around a code.
 const quiet = 4
 

@@ -19,15 +19,15 @@ var codes = flag.Int("codes", 60, "how many codes a real decoder reads")
 
 // picture draws a code with so many dots a module.
 func picture(c *Code, dots int) []byte {
-	side := (c.Size() + 2*quiet) * dots
+	side := (c.size + 2*quiet) * dots
 	img := image.NewGray(image.Rect(0, 0, side, side))
 	for y := range side {
 		for x := range side {
 			row := y/dots - quiet
 			column := x/dots - quiet
-			in := row >= 0 && column >= 0 && row < c.Size() && column < c.Size()
+			in := row >= 0 && column >= 0 && row < c.size && column < c.size
 			img.SetGray(x, y, color.Gray{255})
-			if in && c.Dark(row, column) {
+			if in && c.dark[row][column] {
 				img.SetGray(x, y, color.Gray{0})
 			}
 		}
@@ -119,7 +119,7 @@ func TestRoom(t *testing.T) {
 	}
 	for length, size := range map[int]int{0: 21, 14: 21, 15: 25, 132: 49, 152: 49, 153: 53, longest: 57} {
 		c, err := Encode(strings.Repeat("x", length))
-		if err != nil || c.Size() != size {
+		if err != nil || c.size != size {
 			t.Errorf("%d bytes: %v, %+v", length, err, c)
 		}
 	}

@@ -53,12 +53,6 @@ func (d Dir) Hold() (root *os.Root, end func() error, err error) {
 	}, nil
 }
 
-// IsHeld reports whether this process holds the directory.
-func (d Dir) IsHeld() bool {
-	_, is := held.Load(d)
-	return is
-}
-
 // open opens the directory.
 func (d Dir) open() (*os.Root, error) {
 	if root, is := held.Load(d); is {
