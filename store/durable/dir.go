@@ -139,7 +139,11 @@ func (d Dir) SyncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	err = f.Sync()
+	if errors.Is(err, syscall.EINVAL) {
+		err = fmt.Errorf("%w: the file system cannot sync directories", err)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // Lock takes a lock with flock, which ends with the process. A lock of fcntl would end when any part of the
@@ -195,14 +199,14 @@ func (l *flocked) Check(name string, f File) error {
 	if err := l.same(l.name, l.File); err != nil {
 		return err
 	}
-	if stands, real := f.(interface{ Stat() (fs.FileInfo, error) }); real {
+	if stands, real := f.(fs.File); real {
 		return l.same(name, stands)
 	}
 	return nil
 }
 
 // same returns an error unless a name is that of an open file.
-func (l *flocked) same(name string, open interface{ Stat() (fs.FileInfo, error) }) error {
+func (l *flocked) same(name string, open fs.File) error {
 	there, err := l.root.Lstat(name)
 	if err != nil {
 		return &fs.PathError{Op: "lstat", Path: l.dir.rooted().Path(name), Err: rooted.Cause(err)}

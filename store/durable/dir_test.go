@@ -245,3 +245,60 @@ func TestAPipeIsNotOpened(t *testing.T) {
 		t.Errorf("to write: %v", err)
 	}
 }
+
+// A directory that is held is found by what was opened, wherever it is now, and never made again at its path;
+// what is beside it then is told from it. A folder in it that somebody has removed is made again.
+func TestAHeldDirectoryIsNotFoundByItsPath(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "data")
+	d := Dir(at)
+	if err := d.Mkdir("outbox"); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := d.Lock("LOCK")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stands := lock.(Checker)
+	if err := stands.Check("", nil); err != nil {
+		t.Error(err)
+	}
+	if err := os.Rename(at, at+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.Remove("outbox"), Put(d, "outbox", "letter", nil),
+		PublishText(d, "reports", "one", nil)); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(at + ".old/outbox/letter"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(at); !os.IsNotExist(err) {
+		t.Errorf("the directory was made again: %v", err)
+	}
+	if err := stands.Check("", nil); !os.IsNotExist(err) {
+		t.Errorf("of a directory that was moved away: %v", err)
+	}
+	if err := os.Mkdir(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := stands.Check("", nil); err == nil || !strings.Contains(err.Error(), "is another directory") {
+		t.Errorf("of another one in its place: %v", err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Error(err)
+	}
+	if names, err := d.List("."); len(names) > 0 || err != nil {
+		t.Errorf("after the lock the path counts again: %q, %v", names, err)
+	}
+}
+
+// A file system that cannot sync directories, as that of processes, is named as what it is.
+func TestAFileSystemThatCannotSyncDirectories(t *testing.T) {
+	if _, err := os.Stat("/proc/self/task"); err != nil {
+		t.Skip("there is no file system of processes here")
+	}
+	err := Dir("/proc/self").SyncDir("task")
+	if err == nil || !strings.Contains(err.Error(), "cannot sync directories") {
+		t.Error(err)
+	}
+}

@@ -213,8 +213,8 @@ func (t *tail) end() error {
 	if len(t.waiting) == 0 {
 		return nil
 	}
-	return fmt.Errorf("it is not known whether the lines from %d to %d are on the disk: the directory "+
-		"was not closed; the next start decides", t.waiting[0].Seq, t.waiting[len(t.waiting)-1].Seq)
+	return fmt.Errorf("it is not known whether the lines from %d to %d count: the directory was not closed, "+
+		"or its server waits for a keeper; that server or the next start decides", t.waiting[0].Seq, t.waiting[len(t.waiting)-1].Seq)
 }
 
 // plain writes the lines as they are.
