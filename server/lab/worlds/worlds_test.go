@@ -264,13 +264,13 @@ func TestAWorldKnowsWhatItsParentHasInMemory(t *testing.T) {
 	}
 	body := `{"idToken":"` + strings.TrimSpace(token.String()) + `"}`
 	in := x.ask("POST", main.URL+"/v2/auth/idp/login", body)
-	cookie := ""
+	var cookie strings.Builder
 	for _, c := range in.Cookies() {
-		cookie += c.Name + "=" + c.Value + "; "
+		cookie.WriteString(c.Name + "=" + c.Value + "; ")
 	}
 	x.ask("POST", main.URL+"/test/clock", `{"advance":"1m"}`)
 	for _, path := range []string{"/rest/orders", "/v2/reports/company/orders"} {
-		if r := x.ask("GET", main.URL+path, "", "Cookie", cookie); r.StatusCode != 200 {
+		if r := x.ask("GET", main.URL+path, "", "Cookie", cookie.String()); r.StatusCode != 200 {
 			t.Fatal(path, r.body)
 		}
 	}
