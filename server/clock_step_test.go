@@ -1,14 +1,18 @@
 package server_test
 
 import (
+	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waybill/server"
 	"waybill/server/lab/rig"
+	"waybill/server/reach/provider"
 )
 
 // Decision clock.step: a step of the machine's clock by more than a minute is not believed. Until it agrees
@@ -65,6 +69,40 @@ func TestAStepOfTheClockIsNotBelieved(t *testing.T) {
 	if strings.Contains(rig.JournalText(t, dir), "2027") {
 		t.Error("a line is of next year")
 	}
+}
+
+// Decision clock.step: what the provider has said while the clock jumped is kept once it agrees again, and
+// nobody is told that nothing was changed.
+func TestAStepWhileTheProviderIsAsked(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var wrong atomic.Int64
+		var once sync.Once
+		began := time.Now()
+		passed := func() time.Duration { return time.Since(began) }
+		s, key := rig.Demo(t, server.Config{
+			Dir:     dir,
+			Now:     func() time.Time { return rig.Start.Add(passed() + time.Duration(wrong.Load())) },
+			Elapsed: passed,
+			Confirm: func(context.Context, provider.Confirmation) error {
+				once.Do(func() { wrong.Store(int64(time.Hour)) })
+				return nil
+			},
+		})
+		defer s.Close()
+		b, _ := rig.BookForLesia(t, s, key, rig.Bukovel)
+		w := rig.Ask(s, key, "POST", "/v2/bookings/"+b+"/pay", "")
+		if w.Code != 503 || strings.Contains(w.Body.String(), "nothing was changed") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		wrong.Store(0)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		ticket := rig.Call(t, s, key, "GET", "/v2/bookings/"+b, "").Data.Booking.Tickets[0]
+		if ticket.PaymentStatus != "Paid" {
+			t.Errorf("once the clock agrees: %+v", ticket)
+		}
+	})
 }
 
 // Decision clock.step: a server whose clock is more than a minute behind its journal is not ready.

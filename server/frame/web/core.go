@@ -201,14 +201,14 @@ func IDFrom(source io.Reader) ids.ID {
 // lookForRoom is how often a full disk is tried again.
 const lookForRoom = 250 * time.Millisecond
 
-// Later reports whether an update has changed nothing, and can be made later: when the disk has room, or the
-// keeper has spoken.
+// Later reports whether an update has changed nothing, and can be made later: when the disk has room, the
+// keeper has spoken, or the clock is believed.
 func Later(err error) bool {
-	return errors.Is(err, live.ErrFull) || errors.Is(err, live.ErrSilent)
+	return errors.Is(err, live.ErrFull) || errors.Is(err, live.ErrSilent) || err == ErrStep
 }
 
-// UpdateWithRoom is Update for what must be kept: on a full disk, and while the keeper is silent, it tries
-// again until ctx is over. Then its error is one that may be made good later (see [Later]).
+// UpdateWithRoom is Update for what must be kept: where it can be made later (see [Later]), it tries again
+// until ctx is over.
 func (s *Core) UpdateWithRoom(ctx context.Context,
 	decide func(ledger.State, time.Time) ([]ledger.Entry, error),
 	after func(ledger.State, time.Time)) (uint64, error) {

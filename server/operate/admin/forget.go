@@ -98,7 +98,7 @@ func (x *erasure) run() error {
 // erase erases what lines have named, and what lies beside the journal of it: reports are written anew, and
 // letters removed. It is called while no other act of its kind runs.
 func (s *Executor) erase() error {
-	return s.Store.Erase(s.Base, func() error {
+	return s.Store.Erase(s.Draining, func() error {
 		return errors.Join(s.reports(), s.outbox.RemoveLetters())
 	})
 }
@@ -127,7 +127,7 @@ func (x *erasure) update(decide func(ledger.State) []ledger.Entry, after func(no
 	if errors.Is(err, live.ErrDoubt) {
 		fmt.Fprintln(x.act.Out, "the second machine that keeps the journal does not answer; this goes on once "+
 			"it does")
-		err = x.s.Store.Await(x.s.Base, func(ledger.State, time.Time) uint64 { return seq })
+		err = x.s.Store.Await(x.s.Draining, func(ledger.State, time.Time) uint64 { return seq })
 	}
 	return err
 }
