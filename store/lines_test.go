@@ -68,6 +68,35 @@ func TestLines(t *testing.T) {
 	closeStore(t, st)
 }
 
+// A line that came after a file was looked through, and that an erasure has moved since, is found: what is
+// remembered of where lines end is no longer so.
+func TestLinesAreFoundAfterAnErasure(t *testing.T) {
+	for more := 1; more < 12; more++ {
+		d := newDisk()
+		st := open(t, config(d))
+		for n := int64(1); n < 6; n++ {
+			put(t, st, add{N: n, Name: strings.Repeat("x", 300)})
+		}
+		lines := seek.NewLines(d)
+		last, err := lines.Last()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range int64(more) {
+			put(t, st, add{N: n})
+		}
+		if err := erase(st, 2, 3, 4); err != nil {
+			t.Fatal(err)
+		}
+		for seq := last + uint64(more); seq >= last; seq-- {
+			if err := lines.Read([]uint64{seq}, func(*journal.Line) error { return nil }); err != nil {
+				t.Errorf("with %d more: line %d: %v", more, seq, err)
+			}
+		}
+		closeStore(t, st)
+	}
+}
+
 // What is shown of a line is what was written: one that was altered in its file, also with a hash that fits
 // its new bytes, is damage, wherever it stands.
 func TestAlteredLinesAreNotShown(t *testing.T) {

@@ -207,9 +207,9 @@ func (l *flocked) Check(name string, f File) error {
 
 // same returns an error unless a name is that of an open file.
 func (l *flocked) same(name string, open fs.File) error {
-	there, err := l.root.Lstat(name)
+	there, err := l.dir.rooted().Lstat(name)
 	if err != nil {
-		return &fs.PathError{Op: "lstat", Path: l.dir.rooted().Path(name), Err: rooted.Cause(err)}
+		return err
 	}
 	here, err := open.Stat()
 	if err == nil && !os.SameFile(there, here) {

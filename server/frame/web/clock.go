@@ -45,14 +45,10 @@ func (c *guardedClock) read() (time.Time, time.Duration) {
 	if step.Abs() > maxStep {
 		if c.step == 0 {
 			c.log.Error("the machine's clock has jumped; it is not believed, and nothing is changed until it "+
-				"agrees again; if it is right now, restart the server", "step", step, "clock", now,
-				"expected", expected)
+				"agrees again; if it is right now, restart the server", "step", step)
 		}
 		c.step = step
 		return expected, step
-	}
-	if c.step != 0 {
-		c.log.Info("the machine's clock agrees again", "clock", now)
 	}
 	c.was, c.at, c.step = now, at, 0
 	return now, 0

@@ -15,14 +15,13 @@ import (
 // (decision clock.frozen). RunDue also asks once a test clock was moved.
 type Loop struct {
 	work   Work
-	failed string // what the log says where the work has failed, once a minute at most
-	warned time.Time
+	failed string // what the log says where the work has failed
 	wake   chan struct{}
 	asked  chan chan struct{}
 }
 
 // Work does what is to be done, and returns how long it is until there is something to do again. What has
-// failed is tried again then, or where that is 0 after a minute.
+// failed is tried again after a minute.
 type Work func() (next time.Duration, err error)
 
 // Rarely is how long a loop waits where nothing is known to be due.
@@ -81,14 +80,10 @@ func (s *Core) do(l *Loop) (next time.Duration) {
 	if err == nil {
 		return next
 	}
-	if s.Base.Err() == nil && time.Since(l.warned) >= workAgain {
+	if s.Base.Err() == nil {
 		s.Log.Warn(l.failed+"; it will be tried again", "err", err)
-		l.warned = time.Now()
 	}
-	if next == 0 {
-		return workAgain
-	}
-	return next
+	return workAgain
 }
 
 // RunDue has each loop do what is due, one after the other, and returns once it is done, or cannot be done

@@ -77,7 +77,7 @@ func (x *Lines) Last() (seq uint64, err error) {
 	first := firsts[len(firsts)-1]
 	seq = first - 1
 	err = readonly.Read(x.fsys, "journal/"+journal.Name(first), func(f *io.SectionReader) error {
-		ends, err := x.index(first).upTo(f, math.MaxInt)
+		ends, err := x.index(first).upTo(f, first, math.MaxInt)
 		seq += uint64(len(ends))
 		return err
 	})
@@ -166,45 +166,52 @@ func (x *Lines) index(first uint64) *index {
 // find is that of Lines, by what the index says.
 func (x *index) find(f *io.SectionReader, first,
 	seq uint64) (l journal.Line, at journal.Place, ends []int64, err error) {
+	ends, err = x.upTo(f, first, int(seq-first))
+	if err == nil && seq-first >= uint64(len(ends)) {
+		err = errNoLine(seq)
+	}
+	if err == nil {
+		l, at, err = lineAt(f, first, seq, ends)
+	}
+	return l, at, ends, err
+}
+
+// lineAt reads a line of a file whose lines end there.
+func lineAt(f *io.SectionReader, first, seq uint64,
+	ends []int64) (l journal.Line, at journal.Place, err error) {
 	n := int(seq - first)
-	ends, err = x.upTo(f, n)
-	if err != nil {
-		return l, at, nil, err
-	}
-	if n >= len(ends) {
-		return l, at, nil, errNoLine(seq)
-	}
 	at = journal.Place{File: "journal/" + journal.Name(first), Line: n + 1}
 	if n > 0 {
 		at.Offset = ends[n-1]
 	}
 	text := make([]byte, max(0, ends[n]-at.Offset-1))
 	if _, err = f.ReadAt(text, at.Offset); err != nil {
-		return l, at, nil, err
+		return l, at, err
 	}
 	if l, err = journal.Parse(text); err != nil {
-		return l, at, nil, journal.DamageAt(at, seq, err.Error())
+		return l, at, journal.DamageAt(at, seq, err.Error())
 	}
 	if l.Seq != seq {
 		err = journal.DamageAt(at, seq, fmt.Sprintf("has seq %d where %d is expected", l.Seq, seq))
 	}
-	return l, at, ends, err
+	return l, at, err
 }
 
-// upTo returns where the lines of a file end, at least up to line n if the file has that line.
-func (x *index) upTo(f *io.SectionReader, n int) ([]int64, error) {
+// upTo returns where the lines of a file end, at least up to line n if the file has that line. Before it goes
+// on from the last line that it knows of, it looks whether that is still there: an erasure may have moved it.
+func (x *index) upTo(f *io.SectionReader, first uint64, n int) ([]int64, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if n < len(x.ends) {
 		return x.ends, nil
 	}
 	end := int64(0)
-	if len(x.ends) > 0 {
-		end = x.ends[len(x.ends)-1]
-	}
-	if end > f.Size() { // the file is another than when it was indexed
-		x.ends = nil
-		end = 0
+	if last := len(x.ends) - 1; last >= 0 {
+		end = x.ends[last]
+		if _, _, err := lineAt(f, first, first+uint64(last), x.ends); err != nil {
+			x.ends = nil
+			end = 0
+		}
 	}
 	lines := journal.Scan(io.NewSectionReader(f, end, f.Size()-end))
 	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), journal.Newline) { // the last may be half written
