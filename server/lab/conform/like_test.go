@@ -86,7 +86,7 @@ func TestWhatIsNotLike(t *testing.T) {
 			`arrivals are 1 h late: is the zone that of the city where one alights\?`},
 		{"2.01 GET /v2/offers/schedule ; rest data.departures", `1 of \d+ departures are missing, the first at 20`},
 		{"2.01 GET /v2/offers/schedule ; more data.departures", `1 departures too many, the first at 20`},
-		{"2.01 GET /v2/offers/schedule ; scale amount 100", `a price is \d+, at the other.*whole units`},
+		{"2.01 GET /v2/offers/schedule ; scale amount 100", `a price is \d+, but at the other.*whole units`},
 		{"2.01 GET /v2/offers/schedule ; scale amount 1.25", `a price is .*is the discount that is in force taken off`},
 		{"2.01 GET /v2/offers/schedule ; set data.departures[*].price.amount 1", `every price is 1`},
 		{"2.01 GET /v2/offers/schedule ; set data.departures[*].seatsLeft 3", `seatsLeft is 3, but at the other server \d+: which`},
@@ -100,7 +100,7 @@ func TestWhatIsNotLike(t *testing.T) {
 		{"4.44 GET /v2/bookings$ ; status-if 400 200", `it accepts what the other server refuses with 400 VALIDATION_ERROR`},
 		{"4.01 POST /v2/bookings$ ; refuse 409 CONFLICT full",
 			`it refuses with 409 CONFLICT what the other server accepts`},
-		{"5.12 POST /pay$ ; status-if 404 409", `it answers 409 NOT_FOUND, the other server 404 NOT_FOUND`},
+		{"5.12 POST /pay$ ; status-if 404 409", `it answers 409 NOT_FOUND, but the other server 404 NOT_FOUND`},
 		{"5.12 POST /pay$ ; set errors[0].errorCode \"MISSING\"", `the errorCode is MISSING, but at the other server NOT_FOUND`},
 		{"7.15 POST /cancel$ ; set data.booking.tickets[*].refundAmount 5", `refundAmount is 5, but at the other server`},
 	} {
