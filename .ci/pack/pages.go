@@ -81,7 +81,8 @@ func fileOf(at string) string {
 	case at == "/" || at == "/docs":
 		return "index.html"
 	case isPage(at):
-		return strings.TrimPrefix(at, "/docs/") + ".html"
+		// A page in another language is a file of its own: a link to a file has no query.
+		return strings.Replace(strings.TrimPrefix(at, "/docs/"), "?lang=", ".", 1) + ".html"
 	}
 	return strings.TrimPrefix(strings.TrimPrefix(at, "/docs"), "/")
 }
