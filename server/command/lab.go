@@ -42,14 +42,6 @@ var benchFlags = []option{
 }
 
 // The verbs.
-var benchVerb = verb{"bench", "", "measure how fast this machine sells, reads and searches",
-	"It fills a directory that is new, or that it made itself.",
-	(*call).bench, []option{
-		{"bookings", 10_000, "fill the directory up to this `number` of bookings, of two passengers each"},
-		{"conns", "1,64,256", "the `numbers` of connections to measure with, separated by commas"},
-		{"seconds", 3.0, "measure each for this number of `seconds`"},
-		{"keep", "", "the `command` that keeps each line elsewhere, as in serve -keep"}}}
-
 var tourVerb = verb{"tour", "", "play one booking step by step",
 	"It shows what is sent, written and changed, in a directory of its own.",
 	(*call).tour, []option{

@@ -27,7 +27,6 @@ var benchFlags []option
 
 // The verbs that another build has.
 var (
-	benchVerb   = verb{name: "bench"}
 	tourVerb    = verb{name: "tour"}
 	conformVerb = verb{name: "conform"}
 )

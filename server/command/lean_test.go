@@ -17,7 +17,7 @@ import (
 // has them.
 func TestWhatIsNotInTheLeanBuild(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"bench", "bench -bookings 5", "bench -h", "tour -pace 1", "help tour",
+	for _, line := range []string{"tour", "tour -pace 1", "tour -h", "help tour",
 		"conform", "conform -list", "serve -test-clock now", "serve -test-clock=now", "serve -frozen",
 		"serve --frozen=false", "serve -seed 1", "serve -test-control 127.0.0.1:0", "serve -worlds 2",
 		"serve -vary",
@@ -38,12 +38,12 @@ func TestWhatIsNotInTheLeanBuild(t *testing.T) {
 	want(t, 0, "(?m)^build lean$", "version")
 	want(t, 0, `"build": "lean"`, "version", "-json")
 	all := want(t, 0, "serve", "help")
-	for _, name := range []string{"bench", "tour", "conform"} {
+	for _, name := range []string{"tour", "conform"} {
 		if strings.Contains(all, "\n  "+name+" ") {
 			t.Errorf("help has %s:\n%s", name, all)
 		}
 	}
-	for _, line := range []string{"ben", "bench -", "serve -test-cl"} {
+	for _, line := range []string{"tou", "tour -", "serve -test-cl"} {
 		want(t, 0, "^$", append([]string{"complete"}, strings.Fields(line)...)...)
 	}
 	if page := want(t, 0, "-addr", "help", "serve"); strings.Contains(page, "clock") {

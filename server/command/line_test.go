@@ -48,7 +48,6 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 		case "serve",
 			"import",
 			"audit",
-			"bench",
 			"version",
 			"completion",
 			"ready",

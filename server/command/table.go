@@ -30,7 +30,7 @@ type chapter struct {
 var (
 	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
 	// have to read a long journal.
-	quiet = []string{"serve", "desk", "log", "audit", "bench", "version", "user add", "ready", "conform",
+	quiet = []string{"serve", "desk", "log", "audit", "version", "user add", "ready", "conform",
 		"tail", "receive", "ticket check", "tour", "completion"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
 	mayBeCut = []string{"log", "import", "tail", "conform"}
@@ -294,7 +294,6 @@ var runVerbs = []verb{
 var testVerbs = []verb{
 	tourVerb,
 	conformVerb,
-	benchVerb,
 	{"idtoken", "", "mint an ID token from the built-in development provider", "",
 		verbOf("idtoken"), []option{
 			{"email", "", "the e-mail `address` in the token"}}},
