@@ -51,7 +51,7 @@ func (st *Store[S, E]) openValue(x *start[S, E], lines ...live.Own) error {
 	cfg.Durable = st.written
 	if lock, can := st.lock.(durable.Checker); can {
 		cfg.Check = lock.Check
-		if err := lock.Check(x.end.Last, file); err != nil { // nobody can have moved it yet
+		if err := lock.Check(x.end.Last, file, x.end.Size); err != nil { // nobody can have moved it yet
 			st.cfg.Log.Warn("the file system gives no stable numbers: it is not seen if the directory is moved or "+
 				"restored under the server", "err", err)
 			cfg.Check = nil

@@ -15,10 +15,35 @@ import (
 	"waybill/server/lab/rig"
 )
 
+// cut takes the last line away from a file of the journal, which stays the same file.
+func cut(t *testing.T, name string) {
+	t.Helper()
+	text := strings.TrimSuffix(content(t, name), "\n")
+	if err := os.Truncate(name, int64(strings.LastIndex(text, "\n")+1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Decision directory.held: receive, too, says of no line that it is kept in a directory which is no longer
-// there.
+// there, or in a file that somebody else has written.
 func TestAStandbyThatIsNoLongerThere(t *testing.T) {
 	t.Parallel()
+	for what, change := range map[string]func(t *testing.T, standby string){
+		"moved": func(t *testing.T, standby string) {
+			if err := os.Rename(standby, standby+".old"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"written over": func(t *testing.T, standby string) { cut(t, filepath.Join(standby, firstFile)) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			aStandbyThatIsNoLongerThere(t, change)
+		})
+	}
+}
+
+func aStandbyThatIsNoLongerThere(t *testing.T, change func(t *testing.T, standby string)) {
 	bin, dir := build(t)
 	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
 	standby := filepath.Join(filepath.Dir(dir), "standby")
@@ -37,9 +62,7 @@ func TestAStandbyThatIsNoLongerThere(t *testing.T) {
 	io.WriteString(in, stream[:last])
 	before := fmt.Sprint(strings.Count(stream[:last], "\n")-strings.Count(stream[:last], `{"file":`), "\n")
 	rig.Eventually(t, "the lines are kept", func() bool { return strings.HasSuffix(out.String(), before) })
-	if err := os.Rename(standby, standby+".old"); err != nil {
-		t.Fatal(err)
-	}
+	change(t, standby)
 	io.WriteString(in, stream[last:])
 	in.Close()
 	cmd.Wait()
@@ -95,6 +118,9 @@ func TestADirectoryThatIsNoLongerThere(t *testing.T) {
 			copyOf(t, name, name+".copy")
 			move(t, name+".copy", name)
 		}, "is another file"},
+		{"with a journal that was written over, as cp does", func(t *testing.T, dir, _ string) {
+			cut(t, newest(t, dir))
+		}, "were written"},
 		{"with another LOCK", func(t *testing.T, dir, _ string) {
 			name := filepath.Join(dir, "LOCK")
 			copyOf(t, name, name+".copy")

@@ -183,8 +183,9 @@ type flocked struct {
 }
 
 // Check returns an error unless the directory, the lock and an open file of a name stand where they stood: by
-// device and inode. Else others would write where this process does not, or read what it does not write.
-func (l *flocked) Check(name string, f File) error {
+// device and inode. Else others would write where this process does not, or read what it does not write. A
+// file of another size was written by somebody else, too, as cp and rsync -inplace do.
+func (l *flocked) Check(name string, f File, size int64) error {
 	there, err := os.Stat(string(l.dir))
 	if err != nil {
 		return err
@@ -199,10 +200,18 @@ func (l *flocked) Check(name string, f File) error {
 	if err := l.same(l.name, l.File); err != nil {
 		return err
 	}
-	if stands, real := f.(fs.File); real {
-		return l.same(name, stands)
+	stands, real := f.(fs.File)
+	if !real {
+		return nil
 	}
-	return nil
+	if err := l.same(name, stands); err != nil {
+		return err
+	}
+	has, err := f.Size()
+	if err == nil && has != size {
+		err = fmt.Errorf("store: %s has %d bytes, but %d were written", l.dir.rooted().Path(name), has, size)
+	}
+	return err
 }
 
 // same returns an error unless a name is that of an open file.

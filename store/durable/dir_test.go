@@ -259,7 +259,7 @@ func TestAHeldDirectoryIsNotFoundByItsPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	stands := lock.(Checker)
-	if err := stands.Check("", nil); err != nil {
+	if err := stands.Check("", nil, 0); err != nil {
 		t.Error(err)
 	}
 	if err := os.Rename(at, at+".old"); err != nil {
@@ -275,13 +275,13 @@ func TestAHeldDirectoryIsNotFoundByItsPath(t *testing.T) {
 	if _, err := os.Stat(at); !os.IsNotExist(err) {
 		t.Errorf("the directory was made again: %v", err)
 	}
-	if err := stands.Check("", nil); !os.IsNotExist(err) {
+	if err := stands.Check("", nil, 0); !os.IsNotExist(err) {
 		t.Errorf("of a directory that was moved away: %v", err)
 	}
 	if err := os.Mkdir(at, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := stands.Check("", nil); err == nil || !strings.Contains(err.Error(), "is another directory") {
+	if err := stands.Check("", nil, 0); err == nil || !strings.Contains(err.Error(), "is another directory") {
 		t.Errorf("of another one in its place: %v", err)
 	}
 	if err := lock.Close(); err != nil {

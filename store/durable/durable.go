@@ -51,9 +51,10 @@ type File interface {
 	Reserve(size int64) error
 }
 
-// Checker says whether a directory that is locked, and a file that is open for writing, stand where they did.
+// Checker says whether a directory that is locked, and a file that is open for writing, stand where they did,
+// the file with as many bytes as were written.
 type Checker interface {
-	Check(name string, f File) error
+	Check(name string, f File, size int64) error
 }
 
 // ErrLocked is the error of a lock that another process has.

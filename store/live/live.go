@@ -73,8 +73,8 @@ type Config[S, E any] struct {
 	Wrote   func(lines, bytes int, sync time.Duration)
 	Durable Durable // required
 	// Check, unless it is nil, is called once lines are on the disk and before they count, with the file of
-	// the journal that has them. Its error is one of writing.
-	Check func(name string, f durable.File) error
+	// the journal that has them and its size. Its error is one of writing.
+	Check func(name string, f durable.File, size int64) error
 	Keep  Keep // unless it is nil, lines are durable once they are kept elsewhere, too
 }
 
@@ -108,6 +108,7 @@ type Value[S, E any] struct {
 	mu       sync.Mutex
 	state    S
 	seq      uint64       // of the newest event applied
+	changed  uint64       // of the newest that is no reading's
 	last     time.Time    // the newest instant given to any view or update
 	head     journal.Head // the newest durable line
 	pending  *batch[E]    // not yet taken by the writer
@@ -344,7 +345,7 @@ func (v *Value[S, E]) checked() error {
 	if v.cfg.Check == nil {
 		return nil
 	}
-	return v.cfg.Check(v.w.name, v.w.file)
+	return v.cfg.Check(v.w.name, v.w.file, v.w.size)
 }
 
 // Close lets nobody in any more, waits for what is pending, and closes the journal's file. Unless the journal

@@ -219,6 +219,7 @@ func (v *Value[S, E]) flush() (Written, error) {
 	}
 	w.begin = false
 	n, err := w.file.Write(w.buf)
+	w.size += int64(n)
 	if err == nil && n < len(w.buf) {
 		err = io.ErrShortWrite
 	}
@@ -232,7 +233,6 @@ func (v *Value[S, E]) flush() (Written, error) {
 	if v.cfg.Wrote != nil {
 		v.cfg.Wrote(int(w.next.Seq-w.head.Seq), n, time.Since(began))
 	}
-	w.size += int64(n)
 	w.head = w.next
 	written := Written{
 		Head:    w.head,

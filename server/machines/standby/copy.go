@@ -90,7 +90,7 @@ func openCopy(fsys durable.FS, o Options) (c *journalCopy, err error) {
 		return nil, errors.Join(err, c.lock.Close())
 	}
 	// A file system without stable numbers is not checked.
-	if lock, can := c.lock.(durable.Checker); can && lock.Check(c.name, c.file) == nil {
+	if lock, can := c.lock.(durable.Checker); can && lock.Check(c.name, c.file, c.size) == nil {
 		c.stands = lock
 	}
 	return c, nil
@@ -293,7 +293,7 @@ func (c *journalCopy) sync() (uint64, error) {
 		err = c.file.Sync()
 	}
 	if err == nil && c.stands != nil {
-		err = c.stands.Check(c.name, c.file)
+		err = c.stands.Check(c.name, c.file, c.size)
 	}
 	if err != nil {
 		c.failed = fmt.Errorf("%w: %w", live.ErrFailed, err)
