@@ -159,12 +159,8 @@ func TestADoubtIsFollowedOnceTheKeeperSpeaks(t *testing.T) {
 			`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`), doubt,
 			func(k *kept) string { return fmt.Sprint(rig.QueuedReports(k.t, k.S)) }, "0"},
 		{"an erasure", false, func(k *kept) string {
-			go func() {
-				said, err := rig.Forget(k.S, "booking", k.Names["BOOKING"])
-				k.t.Log(said, err)
-			}()
-			time.Sleep(time.Minute)
-			return doubt
+			said, err := rig.Forget(k.S, "booking", k.Names["BOOKING"])
+			return fmt.Sprint(said, err)
 		}, doubt, func(k *kept) string { return fmt.Sprint(rig.FilesWith(k.t, k.Dir, "Ukrainka")) }, "[]"},
 		{"a rotation of keys", false, func(k *kept) string {
 			var out strings.Builder

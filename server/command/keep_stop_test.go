@@ -4,8 +4,11 @@ package command
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,4 +79,72 @@ func TestUnitsLeaveTheKeeperToTheServer(t *testing.T) {
 			t.Errorf("%s.service gives up where time alone helps", unit)
 		}
 	}
+}
+
+// Decisions keep.stop and keep.fails: what a keeper has started may live on with its outputs, as a connection
+// that ssh shares. Neither a stop nor the keeper's own end waits for that.
+func TestWhatAKeeperLeavesIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []bool{false, true} {
+		bin, dir := build(t)
+		temp := filepath.Dir(dir)
+		heir, pid := filepath.Join(temp, "heir"), filepath.Join(temp, "pid")
+		p := startProcess(t, bin, dir, "-keep", fmt.Sprintf("setsid sh -c 'echo $$ >%s; exec sleep 1000' </dev/null & "+
+			"echo $$ >%s; exec '%s' receive '%s'", heir, pid, bin, filepath.Join(temp, "standby")))
+		rig.Eventually(t, "it has an heir", func() bool { return signalled(t, heir, 0) })
+		t.Cleanup(func() { signalled(t, heir, syscall.SIGKILL) })
+		code := exitDone
+		if ends {
+			signalled(t, pid, syscall.SIGKILL)
+			code = exitIO
+		} else {
+			p.cmd.Process.Signal(syscall.SIGTERM)
+		}
+		p.cmd.Wait()
+		if got := p.cmd.ProcessState.ExitCode(); got != code || strings.Contains(p.said.String(), "is killed") {
+			t.Errorf("it ends with %d, want %d: %s", got, code, p.said)
+		}
+		if !signalled(t, heir, 0) {
+			t.Error("the heir has ended, too")
+		}
+	}
+}
+
+// signalled sends a signal to the process whose number a file has, and reports whether there is one.
+func signalled(t *testing.T, file string, signal syscall.Signal) bool {
+	t.Helper()
+	text, _ := os.ReadFile(file)
+	number, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return err == nil && syscall.Kill(number, signal) == nil
+}
+
+// Decision keep.silent: a verb whose server ends before it has said what became of the act does not know it.
+func TestAVerbWhoseServerEnds(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	hold := filepath.Join(filepath.Dir(dir), "hold")
+	p := startProcess(t, bin, dir, "-keep", fmt.Sprintf(`'%s' receive '%s' | while read l; do
+		while [ -e '%s' ]; do sleep 0.1; done; echo "$l"; done`, bin, dir+".standby", hold))
+	if err := os.WriteFile(hold, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := make(chan string)
+	go func() {
+		out, _ := exec.Command(bin, "partner", "add", "-data", dir, "anna").CombinedOutput()
+		said <- string(out)
+	}()
+	waiting := regexp.MustCompile(`\nwaybill_keep_lines_waiting [1-9]`)
+	rig.Eventually(t, "the verb's line waits", func() bool {
+		_, metrics := p.call("GET", "/metrics", "")
+		return waiting.MatchString(metrics)
+	})
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+	if text := <-said; !strings.Contains(text, "it is not known whether this was done") {
+		t.Errorf("the verb says %s", text)
+	}
+	if err := os.Remove(hold); err != nil {
+		t.Fatal(err)
+	}
+	want(t, 0, "anna", "partner", "list", "-data", dir)
 }

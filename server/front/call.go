@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"waybill/server/frame/web"
 	"waybill/server/operate/admin"
@@ -23,6 +24,9 @@ func (u Unheard) Write(b []byte) (int, error) {
 	u.Writer.Write(b)
 	return len(b), nil
 }
+
+// errEnded is the error of a server that took the act and never said what became of it.
+var errEnded = errors.New("the server ended before it answered; it is not known whether this was done")
 
 // Call asks the running server to do an administrative act, over the directory's socket, and writes what it
 // says. Where no server runs, the error is of the socket: syscall.ENOENT or syscall.ECONNREFUSED.
@@ -45,6 +49,9 @@ func call(ctx context.Context, path, op string, form url.Values, out io.Writer) 
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	resp, err := client.Do(req)
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		err = errEnded
+	}
 	if err != nil {
 		return err
 	}
@@ -53,7 +60,7 @@ func call(ctx context.Context, path, op string, form url.Values, out io.Writer) 
 		return refusal(resp)
 	}
 	if _, err := io.Copy(Unheard{out}, resp.Body); err != nil {
-		return fmt.Errorf("the server ended before the command was done: %w", err)
+		return errEnded
 	}
 	// How it ended is known only after all that it said, so the error comes in a trailer.
 	if text, err := url.QueryUnescape(resp.Trailer.Get(admin.ErrorTrailer)); text != "" || err != nil {

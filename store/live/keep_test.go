@@ -262,17 +262,28 @@ func TestAReadRestsOnItsOwnLine(t *testing.T) {
 	})
 }
 
-// Decision keep.silent: readings need this disk alone.
-func TestAReadingNeedsThisDiskAlone(t *testing.T) {
+// Decision keep.silent: a reading's line needs this disk alone, and what it shows is kept.
+func TestAReadingShowsWhatIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, k, _ := keepingValue(t)
-		begun(func() error { _, err := v.Update(say("one"), nil); return err })
-		time.Sleep(time.Minute)
-		reading := begun(func() error { _, err := v.UpdateHere(say("two"), nil); return err })
-		if err := pending(reading); err != nil || len(k.seqs()) != 2 {
-			t.Errorf("a reading beside a silent keeper: %v; lines %v are given", err, k.seqs())
+		read := func() chan error {
+			return begun(func() error { _, err := v.UpdateHere(say("read"), nil); return err })
+		}
+		for range 2 {
+			reading := read()
+			time.Sleep(time.Minute)
+			if err := pending(reading); err != nil {
+				t.Errorf("a reading beside a silent keeper: %v", err)
+			}
 		}
 		k.kept(2)
+		begun(func() error { _, err := v.Update(say("changed"), nil); return err })
+		reading := read()
+		time.Sleep(time.Minute)
+		if err := pending(reading); err != live.ErrSilent {
+			t.Errorf("a reading of what is not kept: %v", err)
+		}
+		k.kept(4)
 		if err := v.Close(nil); err != nil {
 			t.Error(err)
 		}

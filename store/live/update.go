@@ -21,8 +21,8 @@ func (v *Value[S, E]) Update(decide func(S, time.Time) ([]E, error),
 	return v.updateWith(kept, decide, after)
 }
 
-// UpdateHere is Update of lines that count once they are on this disk: it does not wait for the keeper, and
-// is not refused while that is silent.
+// UpdateHere is Update of lines that count once they are on this disk, since they change nothing that is read:
+// readings. It waits for what it saw to be kept, and not for its own line or those of other readings.
 func (v *Value[S, E]) UpdateHere(decide func(S, time.Time) ([]E, error),
 	after func(S, time.Time)) (uint64, error) {
 	return v.updateWith(here, decide, after)
@@ -71,13 +71,18 @@ func (v *Value[S, E]) update(where place, decide func(S, time.Time) ([]E, error)
 	var seq uint64
 	var refused error
 	changed := false
+	var rests *batch[E] // has what a reading saw
 	seen, err := v.view(func(s S, now time.Time) {
+		rests = v.batchOf(v.changed)
 		var events []E
 		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
 			refused = v.commit(where, events, after)
 			changed = refused == nil
 		}
 		seq = v.seq
+		if where == kept {
+			v.changed = seq
+		}
 	})
 	if err != nil {
 		return 0, err
@@ -86,7 +91,7 @@ func (v *Value[S, E]) update(where place, decide func(S, time.Time) ([]E, error)
 		return 0, refused
 	}
 	if where == here {
-		return seq, cmp.Or(seen.waitHere(), refused)
+		return seq, cmp.Or(seen.waitHere(), v.wait(rests, silentAfter, ErrSilent), refused)
 	}
 	within, late := silentAfter, ErrSilent // what changes nothing rests on what it saw
 	if changed {

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -56,6 +57,7 @@ const (
 	idle      = time.Second     // how often it is looked for keys that came without a line
 	endWithin = 5 * time.Second // how long a keeper may take to end once it has all
 	quiet     = 5 * time.Second // for which a keeper may say nothing that it is waited for
+	heirs     = time.Second     // for which others may hold the outputs of a keeper that has ended
 )
 
 // Keeper is a command that keeps lines. Its methods are called in the order Catch, Keep, Close.
@@ -68,8 +70,10 @@ type Keeper struct {
 
 	cmd   *exec.Cmd
 	in    io.WriteCloser
+	heard *os.File // what the command says
 	out   *bufio.Reader
-	ended chan struct{} // closed when the command has ended
+	gone  chan struct{} // closed when the command has ended
+	ended chan struct{} // closed when nothing more is heard of it
 
 	opening   chan struct{} // closed once there is a server, or none will be
 	endsStart sync.Once
@@ -101,25 +105,44 @@ func (k *Keeper) start() (err error) {
 	if k.in, err = k.cmd.StdinPipe(); err != nil {
 		return err
 	}
-	out, err := k.cmd.StdoutPipe()
+	k.cmd.WaitDelay = heirs
+	heard, its, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	k.out = bufio.NewReaderSize(out, firstLine)
+	k.cmd.Stdout = its
+	k.heard = heard
+	k.out = bufio.NewReaderSize(heard, firstLine)
 	k.wake = make(chan struct{}, 1)
+	k.gone = make(chan struct{})
 	k.ended = make(chan struct{})
 	k.opening = make(chan struct{})
-	if err := k.cmd.Start(); err != nil {
-		return err
+	err = k.cmd.Start()
+	its.Close()
+	if err != nil {
+		return errors.Join(err, heard.Close())
 	}
+	go k.await()
 	k.silent = time.AfterFunc(quiet, k.warn)
 	go k.mayGiveUp()
 	return nil
 }
 
-// warn says that the keeper says nothing. What follows the first word of its command may be secret.
+// await waits for the command's end. What it started may live on, as a connection that ssh shares does, and
+// hold its outputs: they are read for a moment more, and no longer.
+func (k *Keeper) await() {
+	k.cmd.Wait()
+	k.heard.SetReadDeadline(time.Now().Add(heirs))
+	close(k.gone)
+}
+
+// warn says that the keeper says nothing. What follows the first word of its command may be secret, and so
+// may be a variable that the shell is to set for it.
 func (k *Keeper) warn() {
 	command, _, _ := strings.Cut(k.Command, " ")
+	if strings.Contains(command, "=") {
+		command = "sh"
+	}
 	k.Log.Warn("the keeper says nothing", "command", command, "for", quiet)
 }
 
@@ -245,7 +268,9 @@ func (k *Keeper) send() {
 			err = to.Pause()
 		}
 		if err = errors.Join(err, out.Flush()); err != nil {
-			k.fail(err)
+			if !errors.Is(err, os.ErrClosed) { // else it has ended, and is heard to
+				k.fail(err)
+			}
 			return
 		}
 		if len(lines) > 0 {
@@ -355,7 +380,7 @@ func (k *Keeper) Close() {
 	select {
 	case <-k.ended:
 	case <-time.After(endWithin):
-		k.Log.Warn("the keeper has all lines but does not end; it is killed")
+		k.Log.Warn("the keeper's input has ended, but it does not end; it is killed")
 		syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
 		<-k.ended
 	}
@@ -365,7 +390,8 @@ func (k *Keeper) Close() {
 func (k *Keeper) stop() {
 	k.in.Close()
 	syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
-	k.cmd.Wait()
+	<-k.gone
+	k.heard.Close()
 }
 
 // sayings writes what a keeper says on its standard error into the log, a line each.

@@ -70,7 +70,12 @@ func (s *Executor) adminForget(a *Act) (string, error) {
 	if err := x.seek(); err != nil {
 		return "", err
 	}
-	if err := x.run(); err != nil {
+	err := x.run()
+	if errors.Is(err, live.ErrDoubt) {
+		return "", errors.New("it is not known whether this was done: the second machine that keeps the journal " +
+			"does not answer; once it does, the server erases what was named; run this again then")
+	}
+	if err != nil {
 		return "", fmt.Errorf("not everything is erased yet; run it again: %w", err)
 	}
 	return x.said(), nil
@@ -79,6 +84,7 @@ func (s *Executor) adminForget(a *Act) (string, error) {
 // run looks and names until a look finds nothing. What is written while it looks is found by the next look,
 // and what is written after a line that names a passenger no longer has the name.
 func (x *erasure) run() error {
+	defer x.s.erasures.Wake() // what is left is done by the loop
 	for {
 		if err := x.look(); err != nil {
 			return err
@@ -91,7 +97,6 @@ func (x *erasure) run() error {
 			break
 		}
 	}
-	defer x.s.erasures.Wake() // what fails is tried again
 	return x.s.erase()
 }
 
@@ -111,8 +116,8 @@ func (s *Executor) completeErasures() (time.Duration, error) {
 	return 0, s.Alone(s.erase)
 }
 
-// update journals what decide returns, and calls after where that is something. Where it is in the journal,
-// and the keeper is silent, it waits.
+// update journals what decide returns, and calls after where that is something. Where the keeper is silent,
+// what is in the journal is named: the loop of erasures does it once that counts.
 func (x *erasure) update(decide func(ledger.State) []ledger.Entry, after func(now time.Time)) error {
 	wrote := false
 	seq, err := x.s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
@@ -123,11 +128,6 @@ func (x *erasure) update(decide func(ledger.State) []ledger.Entry, after func(no
 	})
 	if wrote && x.begun == 0 {
 		x.begun = seq
-	}
-	if errors.Is(err, live.ErrDoubt) {
-		fmt.Fprintln(x.act.Out, "the second machine that keeps the journal does not answer; this goes on once "+
-			"it does")
-		err = x.s.Store.Await(x.s.Draining, func(ledger.State, time.Time) uint64 { return seq })
 	}
 	return err
 }
