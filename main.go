@@ -9,6 +9,7 @@ import (
 	_ "time/tzdata" // time zones on a machine that has none
 
 	"waybill/server/command"
+	"waybill/server/command/terminal"
 	"waybill/server/ledger"
 	"waybill/store/durable/pace"
 )
@@ -30,7 +31,7 @@ func main() {
 		Args:   os.Args[1:],
 		Stdin:  os.Stdin,
 		Stdout: os.Stdout,
-		Stderr: os.Stderr,
+		Stderr: terminal.Stderr(),
 		Env:    os.LookupEnv,
 		Stop:   ctx.Done(),
 

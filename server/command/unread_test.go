@@ -16,9 +16,18 @@ import (
 )
 
 // A server whose standard error nobody reads any more answers as before, probes too, and ends by a signal
-// with its exit code: no request and no stop waits for the log.
+// with its exit code: no request and no stop waits for the log, nor does a crash, as SIGQUIT makes one.
 func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	t.Parallel()
+	for signal, code := range map[syscall.Signal]int{syscall.SIGTERM: 0, syscall.SIGQUIT: 2} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			aLogThatNobodyReads(t, signal, code)
+		})
+	}
+}
+
+func aLogThatNobodyReads(t *testing.T, signal syscall.Signal, code int) {
 	bin, dir := build(t)
 	copyDemo(t, dir)
 	log, stderr, err := os.Pipe()
@@ -49,11 +58,11 @@ func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	if status, body := p.call("GET", "/livez", ""); status != 200 {
 		t.Errorf("/livez: %d %s", status, body)
 	}
-	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.cmd.Process.Signal(signal)
 	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
+	case <-ended:
+		if got := p.cmd.ProcessState.ExitCode(); got != code {
+			t.Errorf("it ends with %d, want %d", got, code)
 		}
 	case <-time.After(p.Timeout):
 		t.Error("a signal does not end it")

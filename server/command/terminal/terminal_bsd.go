@@ -2,7 +2,10 @@
 
 package terminal
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // The calls of the BSDs and of macOS that read and set how a terminal behaves.
 const (
@@ -10,3 +13,6 @@ const (
 	setSettings = syscall.TIOCSETA
 	noKey       = 0xff // a character that no key types
 )
+
+// Stderr returns the standard error of this process. Where nobody reads it, a crash waits.
+func Stderr() *os.File { return os.Stderr }
