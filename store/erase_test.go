@@ -18,17 +18,23 @@ import (
 
 // erase journals that names are erased from lines, and erases them.
 func erase(st *sumStore, lines ...uint64) error {
+	if err := nameErased(st, lines...); err != nil {
+		return err
+	}
+	return eraseNamed(st)
+}
+
+// nameErased journals that names are erased from lines.
+func nameErased(st *sumStore, lines ...uint64) error {
 	var named []journal.Erasure
-	if _, err := st.Update(func(_ *sum, now time.Time) ([]add, error) {
+	_, err := st.Update(func(_ *sum, now time.Time) ([]add, error) {
 		named = nil
 		for _, seq := range lines {
 			named = append(named, journal.Erasure{Seq: seq, At: now})
 		}
 		return []add{erasing(lines...)}, nil
-	}, func(*sum, time.Time) { st.ToErase(named) }); err != nil {
-		return err
-	}
-	return eraseNamed(st)
+	}, func(*sum, time.Time) { st.ToErase(named) })
+	return err
 }
 
 // eraseNamed erases what lines have named.

@@ -68,7 +68,8 @@ type Forked struct {
 
 // Fork copies the open directory, as it is now, into a new one. It has the same lines and the notes that
 // vouch for them, and no key: its first start gives it a name of its own. dirs are directories that the store
-// knows nothing of. The caller keeps an erasure away meanwhile.
+// knows nothing of. The caller keeps an erasure away meanwhile; of one that is not complete the error is
+// [ErrErasing].
 //
 // FORMAT comes after all that: what a crash leaves of a fork does not start.
 func (st *Store[S, E]) Fork(to durable.FS, dirs ...string) (Forked, error) {

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path"
 	"sync"
@@ -120,6 +122,30 @@ func TestForkThatIsCutShort(t *testing.T) {
 			closeStore(t, cut)
 		}
 	}
+}
+
+// A fork would have what is to be erased: while there is any, there is none.
+func TestForkBesideAnErasure(t *testing.T) {
+	st := open(t, config(durable.Dir(t.TempDir())))
+	put(t, st, add{N: 1, Name: "Mo"})
+	broken := errors.New("what is beside the journal cannot be erased")
+	if err := nameErased(st, 2); err != nil {
+		t.Fatal(err)
+	}
+	err := st.Erase(context.Background(), func() error { return broken })
+	if !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	if _, err := st.Fork(durable.Dir(path.Join(t.TempDir(), "early"))); !errors.Is(err, store.ErrErasing) {
+		t.Error(err)
+	}
+	if err := eraseNamed(st); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Fork(durable.Dir(path.Join(t.TempDir(), "late"))); err != nil {
+		t.Error(err)
+	}
+	closeStore(t, st)
 }
 
 // failsAt is a directory in which nothing can be published under a name.

@@ -23,7 +23,10 @@ func (st *Store[S, E]) Snapshot() error {
 	st.snapMu.Lock()
 	defer st.snapMu.Unlock()
 	write, head, err := st.freeze()
-	if err != nil || write == nil {
+	if errors.Is(err, ErrErasing) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return st.publishSnapshot(st.Pace().Files(st.cfg.FS), head, write)
@@ -55,14 +58,20 @@ func (st *Store[S, E]) lastSnapshot(state S, head journal.Head) error {
 	return st.publishSnapshot(st.cfg.FS, head, st.cfg.Freeze(state))
 }
 
+// ErrErasing is the error of what would write what is to be erased.
+var ErrErasing = errors.New("store: something is to be erased")
+
 // freeze returns a function that writes the present state, and the state's last line, once that is durable.
-// The function is nil while something is to be erased.
+// Its error is ErrErasing while something is to be erased.
 func (st *Store[S, E]) freeze() (write func(io.Writer) error, head journal.Head, err error) {
 	head, err = st.ViewAt(func(state S) {
 		if st.Unerased() == 0 {
 			write = st.cfg.Freeze(state)
 		}
 	})
+	if err == nil && write == nil {
+		err = ErrErasing
+	}
 	return write, head, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"waybill/server/front"
 	"waybill/server/lab/bench"
 	"waybill/server/ledger/wire"
+	"waybill/server/proof/events"
 	"waybill/store"
 	"waybill/store/live"
 )
@@ -273,11 +274,15 @@ func (c *Control) MakeNumbered(ports []net.Listener) error {
 	return nil
 }
 
-// noRoom returns the answer to a call that failed, or nil. That a disk is full, or a limit of the system
-// reached, is no fault of the server's.
+// noRoom returns the answer to a call that failed, or nil. That a disk is full, a limit of the system
+// reached, or an erasure not complete, is no fault of the server's.
 func noRoom(err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, events.ErrErasing) {
+		return web.FailLater(http.StatusServiceUnavailable, "UNAVAILABLE", events.ErrErasing.Error(),
+			time.Second)
 	}
 	full := errors.As(err, new(*store.NoRoom))
 	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, live.ErrFull, syscall.EMFILE, syscall.ENFILE} {

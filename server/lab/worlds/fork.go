@@ -11,6 +11,8 @@ import (
 	"waybill/server"
 	"waybill/server/lab/bench"
 	"waybill/server/ledger"
+	"waybill/server/proof/events"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -58,6 +60,9 @@ func (w *World) copyTo(dir, name string) (cfg server.Config, b *bench.Bench, err
 		cfg.Forked.Origin = left.Origin
 		cfg.Forked.Seq = left.Seq
 		cfg.Forked.Hash = fmt.Sprintf("%x", left.Hash)
+		if errors.Is(err, store.ErrErasing) {
+			err = events.ErrErasing // which says what to do
+		}
 		return err
 	})
 	if err == nil {

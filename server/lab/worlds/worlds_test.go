@@ -3,6 +3,7 @@ package worlds
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,6 +26,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/backup"
+	"waybill/server/proof/events"
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
 	"waybill/store/checkpoint"
@@ -351,6 +353,62 @@ func TestThereAreAsManyWorldsAsMayBe(t *testing.T) {
 	x.call(204, "DELETE", "/worlds/a", "")
 	x.world("c", "b")
 	x.call(409, "POST", "/worlds", `{"name":"d"}`)
+}
+
+// While an erasure is not complete, no world is made that would have what is to be erased. Its name is free
+// then, and the world that was to become a copy is as it was.
+func TestNoWorldIsMadeWhilePersonalDataIsBeingErased(t *testing.T) {
+	x := newControl(t)
+	main := x.c.find(Main)
+	a := x.world("a", "main")
+	booked := x.book(a)
+	outbox := filepath.Join(x.dir, ledger.OutboxDir)
+	if err := os.RemoveAll(outbox); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(outbox, nil, 0o600); err != nil { // no letter can be removed from it
+		t.Fatal(err)
+	}
+	forget := func() error {
+		return main.Front.Server.Admin.Do("forget", &admin.Act{
+			By:   admin.Self(),
+			Form: url.Values{"booking": {x.book(main.Front.URL)}, "reason": {"asked"}},
+			Out:  io.Discard,
+		})
+	}
+	if err := forget(); err == nil {
+		t.Fatal("the erasure is complete")
+	}
+	refused := func(method, path, body string) {
+		t.Helper()
+		r := x.call(503, method, path, body)
+		if !strings.Contains(r.body, events.ErrErasing.Error()) || r.Header.Get("Retry-After") == "" {
+			t.Errorf("%v %s", r.Header, r.body)
+		}
+	}
+	refused("POST", "/worlds", `{"name":"b"}`)
+	refused("PUT", "/worlds/a", `{"from":"main"}`)
+	if x.status(a, booked, 1) == "" {
+		t.Error("the world is not as it was")
+	}
+	ln, err := ListenAt(anyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.c.MakeNumbered([]net.Listener{ln}); !errors.Is(err, events.ErrErasing) {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(Dir(x.dir)); err != nil || len(left) != 1 || left[0].Name() != "a" {
+		t.Errorf("there are %v, %v", left, err)
+	}
+	if err := os.Remove(outbox); err != nil {
+		t.Fatal(err)
+	}
+	if err := forget(); err != nil {
+		t.Fatal(err)
+	}
+	x.world("b", "main")
+	x.call(200, "PUT", "/worlds/a", `{"from":"main"}`)
 }
 
 // Decision worlds.forks: every world is a whole directory, and never signs under its parent's name.

@@ -46,7 +46,11 @@ func (d Decoder) Line(l *journal.Line, visit func(*journal.Line, ledger.Entry) e
 // ErrErasedMeanwhile is of what would pass on personal data that was erased while it was read.
 var ErrErasedMeanwhile = errors.New("personal data was erased meanwhile; try again")
 
-// NothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is passed on
+// ErrErasing is of what would pass on personal data that is to be erased.
+var ErrErasing = errors.New("personal data is being erased, or an erasure was interrupted; run waybill forget " +
+	"to complete it, then try again")
+
+// NothingToErase is [ErrErasing] of a journal in which an erasure goes on, or was cut short: what is passed on
 // of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]
 // looks for another.
 func NothingToErase(fsys readonly.FS) (end journal.Head, err error) {
@@ -54,8 +58,7 @@ func NothingToErase(fsys readonly.FS) (end journal.Head, err error) {
 		return nil
 	})
 	if err == nil && len(found.Unerased) > 0 {
-		err = errors.New("personal data is being erased, or an erasure was interrupted; run waybill " +
-			"forget to complete it, then try again")
+		err = ErrErasing
 	}
 	return found.Head, err
 }
