@@ -81,7 +81,7 @@ func (c *call) evidence() (int, error) {
 	if (of.Booking == "") == (of.Ticket == "") {
 		return exitUsage, errors.New("give either -booking or -ticket")
 	}
-	if err := c.mustExist(); err != nil {
+	if err := cmp.Or(c.mustExist(), c.mustBeOutside()); err != nil {
 		return exitFailed, err
 	}
 	// A file that is there already is somebody's: it stays.

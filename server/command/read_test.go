@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -160,6 +161,43 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, 1, "line 2 of", "backup", "-data", dir, filepath.Join(to, "damaged"))
+}
+
+// No verb that writes a file or a directory writes it into the one that it reads, whatever both are called.
+func TestNothingIsWrittenIntoWhatIsRead(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"backup",
+		"export",
+		"repair -cut-at 2 -reason x",
+		"evidence -booking AAAAAAAAAAAAAAAAAAAAAA",
+	} {
+		for data, out := range map[string]string{
+			dir:        dir,
+			dir + "/":  filepath.Join(dir, "journal", "e.zip"),
+			link:       filepath.Join(dir, "journal", "e.zip"),
+			dir + "/.": filepath.Join(link, "journal", "e.zip"),
+		} {
+			args := append(strings.Fields(line), out)
+			want(t, 1, "^waybill: "+out+" is inside the data directory\n$",
+				slices.Insert(args, 1, "-data", data)...)
+		}
+	}
+	after, err := os.ReadDir(dir)
+	if err != nil || len(after) != len(before) {
+		t.Errorf("%v is now %v, %v", before, after, err)
+	}
+	want(t, 0, "^sound", "verify", "-data", dir)
 }
 
 // Decision copies.checked: a repair writes what is before a damaged line elsewhere, says so in the journal,

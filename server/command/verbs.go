@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -115,17 +116,30 @@ func newestKey(fsys readonly.FS) (note.Key, error) {
 	return note.NewKey(c.Origin, public), nil
 }
 
-// write makes the new directory that a verb names, not in the one it reads, and says what do says of it.
-func (c *call) write(do func(out durable.Dir) (said string, err error)) (int, error) {
-	if err := c.mustExist(); err != nil {
-		return exitFailed, err
-	}
-	// A copy inside of what is copied would be copied too, and the original is to stay as it is.
+// mustBeOutside refuses an OUT in the directory that is read. A copy inside of what is copied would be copied
+// too, and the original is to stay as it is.
+func (c *call) mustBeOutside() error {
 	out := c.Arg(0)
 	from, _ := filepath.Abs(c.dir)
-	if to, _ := filepath.Abs(out); strings.HasPrefix(to+"/", from+"/") {
-		return exitFailed, fmt.Errorf("%s is inside the data directory", out)
+	to, _ := filepath.Abs(out)
+	inside := strings.HasPrefix(to+"/", from+"/")
+	// Either may be called by a link. What is to be written is not there yet.
+	from, err := filepath.EvalSymlinks(from)
+	if parent, none := filepath.EvalSymlinks(filepath.Dir(to)); cmp.Or(err, none) == nil {
+		inside = inside || strings.HasPrefix(filepath.Join(parent, filepath.Base(to))+"/", from+"/")
 	}
+	if inside {
+		return fmt.Errorf("%s is inside the data directory", out)
+	}
+	return nil
+}
+
+// write makes the new directory that a verb names, not in the one it reads, and says what do says of it.
+func (c *call) write(do func(out durable.Dir) (said string, err error)) (int, error) {
+	if err := cmp.Or(c.mustExist(), c.mustBeOutside()); err != nil {
+		return exitFailed, err
+	}
+	out := c.Arg(0)
 	said, err := do(durable.Dir(out))
 	if err == nil {
 		fmt.Fprintln(c.Stdout, out, said)
