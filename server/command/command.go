@@ -25,6 +25,7 @@ import (
 	"waybill/server"
 	"waybill/server/command/terminal"
 	"waybill/server/front"
+	"waybill/server/ledger"
 	"waybill/server/machines/keep"
 	"waybill/server/machines/standby"
 	"waybill/server/operate/stand"
@@ -244,11 +245,16 @@ func (c *call) otherFormat() error {
 	return nil
 }
 
-// mustExist refuses a directory that is none, for all verbs but those that make one.
+// mustExist refuses a directory that is none, for all verbs but those that make one. One in which a standby
+// was sent nothing is none either.
 func (c *call) mustExist() error {
-	for _, name := range []string{"FORMAT", "journal"} {
-		_, err := os.Stat(filepath.Join(c.dir, name))
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+	for _, name := range []string{"FORMAT", "journal", "snapshots", ledger.KeyDir} {
+		path := filepath.Join(c.dir, name)
+		_, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if has, err := os.ReadDir(path); err != nil || len(has) > 0 {
 			return nil // or what is there will say why it cannot be read
 		}
 	}

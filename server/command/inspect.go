@@ -168,6 +168,7 @@ func inLine(e observe.Event) string {
 // judge verifies the directory against what the caller knows of it from elsewhere.
 func (c *call) judge() (code int, v verify.Verdict, err error) {
 	if err := c.mustExist(); err != nil {
+		err = fmt.Errorf("%w: %w", verify.ErrNoJournal, err)
 		return exitFailed, verify.Failed(c.fsys, err), err
 	}
 	if c.text("key") != "" && c.text("against") == "" {

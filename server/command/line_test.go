@@ -281,14 +281,26 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	}
 }
 
-// TestAFileIsNoDirectory: a file as -data is no data directory.
+// TestAFileIsNoDirectory: a file as -data is no data directory, and what has no line, no name and no key is
+// none either. verify says then that no journal is here.
 func TestAFileIsNoDirectory(t *testing.T) {
 	t.Parallel()
 	file := written(t, "x")
-	for _, line := range []string{"partner list", "log", "verify", "checkpoint"} {
-		want(t, 1, "^waybill: there is no data directory at "+file,
-			append(strings.Fields(line), "-data", file)...)
+	begun := filepath.Join(t.TempDir(), "begun") // of a standby that was sent nothing
+	want(t, 0, "^0 -\n$", "receive", "-keeper", begun)
+	for _, data := range []string{file, begun, t.TempDir(), filepath.Join(t.TempDir(), "none")} {
+		for _, line := range []string{"partner list", "log", "checkpoint"} {
+			want(t, 1, "^waybill: there is no data directory at "+data,
+				append(strings.Fields(line), "-data", data)...)
+		}
+		says := "no journal is here: there is no data directory at " + data
+		want(t, 1, "^waybill: "+says, "verify", "-data", data)
+		v := verdictOf(t, want(t, 1, "", "verify", "-data", data, "-json"))
+		if len(v.Problems) != 1 || v.Verdict != "failed" || !strings.HasPrefix(v.Problems[0].Text, says) {
+			t.Errorf("of %s: %+v", data, v)
+		}
 	}
+	want(t, 0, "in force", "import", "-data", begun, "../../testdata/demo")
 	want(t, 78, "not a directory", "serve", "-addr", "127.0.0.1:0", "-data", file)
 }
 

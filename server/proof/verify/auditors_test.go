@@ -144,24 +144,27 @@ func TestBothAuditorsAgree(t *testing.T) {
 	}
 }
 
-// withoutJournal returns an empty directory, and one that has only its name: neither has anything that could
-// be sound.
+// withoutJournal returns an empty directory, one that has only its name, and what a standby leaves that was
+// sent nothing: none has anything that could be sound.
 func withoutJournal(t *testing.T) []string {
 	t.Helper()
-	empty, named := t.TempDir(), t.TempDir()
+	empty, named, begun := t.TempDir(), t.TempDir(), t.TempDir()
 	text, err := os.ReadFile(rig.File("testdata/journal/v3/FORMAT"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(named, "FORMAT"), text, 0o600)
 	}
+	if err == nil {
+		err = os.Mkdir(filepath.Join(begun, "journal"), 0o700)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{empty, named} {
+	for _, dir := range []string{empty, named, begun} {
 		if o := ours(t, dir); o.Verdict != "failed" || o.Problems[0].Text != "no journal is here" {
 			t.Errorf("of what has no journal verify says %+v", o)
 		}
 	}
-	return []string{empty, named}
+	return []string{empty, named, begun}
 }
 
 // linesOfNothing are lines of users, sessions, messages and reports that name what is not there, by type.

@@ -28,6 +28,9 @@ type Report struct {
 	Wrong *journal.Damage
 }
 
+// ErrNoJournal is of a directory that has no line: nothing in it could be sound.
+var ErrNoJournal = errors.New("no journal is here")
+
 // Directory checks one that may be in use: every byte of the journal and its snapshots, its
 // checkpoints and what is expected from elsewhere, then the books (decision verify.verdict). It only reads.
 func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
@@ -90,9 +93,9 @@ func verify(
 	}
 	rep.Report, err = inspect.Verify(fsys, live, &model, expected, rules)
 	files, _ := fsys.List("journal")
-	nameless := errors.Is(err, journal.ErrNoFormat) && files == nil
+	nameless := errors.Is(err, journal.ErrNoFormat) && len(files) == 0
 	if nameless || err == nil && rep.Head.Seq == 0 && rep.Torn == nil {
-		return rep, state, errors.New("no journal is here")
+		return rep, state, ErrNoJournal
 	}
 	// What breaks a rule is in Misfits, whoever has found it: that alone is of kind books in a verdict.
 	if wrong != nil && len(rep.Misfits.List) == 0 {
