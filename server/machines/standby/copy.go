@@ -79,11 +79,7 @@ func openCopy(fsys durable.FS, o Options) (c *journalCopy, err error) {
 	if c.lock, err = fsys.Lock("LOCK"); err != nil {
 		return nil, err
 	}
-	if _, none := readonly.ReadFile(fsys, checkpoint.PrivateKeyFile); none == nil {
-		return nil, errors.Join(foreign("the directory has a %s: it was started and has its own "+
-			"history; remove that file to make it a standby", checkpoint.PrivateKeyFile), c.lock.Close())
-	}
-	if err := c.clockFits(); err != nil {
+	if err := c.fits(); err != nil {
 		return nil, errors.Join(err, c.lock.Close())
 	}
 	if err := c.resume(); err != nil {
@@ -96,9 +92,13 @@ func openCopy(fsys durable.FS, o Options) (c *journalCopy, err error) {
 	return c, nil
 }
 
-// clockFits returns ErrMovedClock for a journal whose clock was ever set, where that is refused. Nothing is
-// mended before.
-func (c *journalCopy) clockFits() error {
+// fits returns why a directory is no copy: it was started, or its clock was ever set, where that is refused
+// with ErrMovedClock. Nothing is mended before.
+func (c *journalCopy) fits() error {
+	if _, none := readonly.ReadFile(c.fsys, checkpoint.PrivateKeyFile); none == nil {
+		return foreign("the directory has a %s: it was started and has its own history; remove that file to "+
+			"make it a standby", checkpoint.PrivateKeyFile)
+	}
 	if !c.o.NoClock {
 		return nil
 	}
@@ -142,23 +142,29 @@ func (c *journalCopy) has() string {
 	return fmt.Sprintf("%d %x", c.head.Seq, c.head.Hash)
 }
 
-// format says which directory it is a copy of, by the text of its file FORMAT.
-func (c *journalCopy) format(text []byte) error {
+// checkFormat returns why the text of a file FORMAT is not that of the copy, and whether the copy has it.
+func (c *journalCopy) checkFormat(text []byte) (has bool, err error) {
 	have, err := readonly.ReadFile(c.fsys, "FORMAT")
 	switch {
 	case err == nil && bytes.Equal(have, text):
-		return nil
+		return true, nil
 	case err == nil:
-		return foreign("FORMAT: the lines are of the directory %q, and this one is %q", text, have)
+		return true, foreign("FORMAT: the lines are of the directory %q, and this one is %q", text, have)
 	case !errors.Is(err, fs.ErrNotExist):
-		return err
+		return false, err
 	}
 	err = journal.CheckFormat(text)
-	if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrOlder) {
-		return err
+	if err == nil || errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrOlder) {
+		return false, err
 	}
-	if err != nil {
-		return foreign("FORMAT: %q: %v", text, err)
+	return false, foreign("FORMAT: %q: %v", text, err)
+}
+
+// format says which directory it is a copy of, by the text of its file FORMAT.
+func (c *journalCopy) format(text []byte) error {
+	has, err := c.checkFormat(text)
+	if has || err != nil {
+		return err
 	}
 	if err := durable.PublishText(c.fsys, ".", "FORMAT", text); err != nil {
 		return err
@@ -167,39 +173,72 @@ func (c *journalCopy) format(text []byte) error {
 	return err
 }
 
-// append takes a line with its newline. One that is there already is passed over.
-func (c *journalCopy) append(text []byte) error {
+// parse reads a line with its newline.
+func (c *journalCopy) parse(text []byte) (journal.Line, error) {
 	l, err := journal.Parse(bytes.TrimSuffix(text, journal.Newline))
 	if err == nil && !json.Valid(text) {
 		err = errors.New("is not one JSON object")
 	}
+	if l.IsNewer(err, c.head) {
+		return l, fmt.Errorf("line %d: %w: it %v", c.next(), journal.ErrNewer, err)
+	}
+	if err != nil {
+		return l, foreign("the input where line %d is expected %v", c.next(), err)
+	}
+	return l, nil
+}
+
+// check returns why a line does not continue the copy, or else what it erases, and its event, unless that is
+// nil: it cannot be read, and is taken as it is: its hash follows, and verify judges it. It changes nothing.
+func (c *journalCopy) check(l *journal.Line) (erased []journal.Erasure, event ledger.Event, err error) {
 	switch {
-	case l.IsNewer(err, c.head):
-		return fmt.Errorf("line %d: %w: it %v", c.next(), journal.ErrNewer, err)
-	case err != nil:
-		return foreign("the input where line %d is expected %v", c.next(), err)
-	case l.Seq <= c.head.Seq:
-		return c.compare(&l)
 	case l.Seq > c.next():
-		return foreign("line %d comes where line %d is expected", l.Seq, c.next())
+		return nil, nil, foreign("line %d comes where line %d is expected", l.Seq, c.next())
 	case c.head.Hash == [32]byte{}:
-		return foreign("line %d comes before the file FORMAT, which names its directory", l.Seq)
+		return nil, nil, foreign("line %d comes before the file FORMAT, which names its directory", l.Seq)
 	}
 	if err := l.Follows(c.head); err != nil {
-		return foreign("line %d %v", l.Seq, err)
+		return nil, nil, foreign("line %d %v", l.Seq, err)
 	}
 	if c.o.NoClock && l.Type == journal.KindClock {
-		return fmt.Errorf("line %d: %w", l.Seq, ErrMovedClock)
+		return nil, nil, fmt.Errorf("line %d: %w", l.Seq, ErrMovedClock)
+	}
+	erased, err = journal.ErasedBy(l)
+	if err != nil {
+		return nil, nil, foreign("line %d: %v", l.Seq, err)
+	}
+	if journal.Own(l.Type) {
+		return erased, nil, nil
+	}
+	entry, err := c.codec.Decode(l.Type, l.Data, l.Personal)
+	if errors.Is(err, journal.ErrNewer) {
+		return nil, nil, fmt.Errorf("line %d: %w", l.Seq, err)
+	}
+	if err != nil {
+		return erased, nil, nil
+	}
+	return erased, entry.Event, nil
+}
+
+// append takes a line with its newline. One that is there already is passed over.
+func (c *journalCopy) append(text []byte) error {
+	l, err := c.parse(text)
+	if err != nil {
+		return err
+	}
+	if l.Seq <= c.head.Seq {
+		return c.compare(&l)
+	}
+	erased, event, err := c.check(&l)
+	if err != nil {
+		return err
+	}
+	// Before the line is taken, so that a crash leaves none of what it forgets beside the journal.
+	if err := removeForgotten(c.fsys, event); err != nil {
+		return err
 	}
 	// As in the journal that it is of, what a line erases stands in files before its own. A file that a crash
 	// has left empty is this line's.
-	erased, err := journal.ErasedBy(&l)
-	if err != nil {
-		return foreign("line %d: %v", l.Seq, err)
-	}
-	if err := c.accept(&l); err != nil {
-		return err
-	}
 	erases := len(erased) > 0
 	size := c.size + int64(len(c.pending))
 	full := size > 0 && (erases || size+int64(len(text)) > segmentBytes)
@@ -217,23 +256,6 @@ func (c *journalCopy) append(text []byte) error {
 		return err
 	}
 	return c.o.whenRoom(func() error { return erase.CarryOut(c.fsys, erased, l.Seq) })
-}
-
-// accept returns journal.ErrNewer for a line that a newer version has written, and removes beside the journal
-// what a line forgets. It does so before the line is taken, so that a crash leaves none of it. A line that
-// cannot be read is taken as it is: its hash follows, and verify judges it.
-func (c *journalCopy) accept(l *journal.Line) error {
-	if journal.Own(l.Type) {
-		return nil
-	}
-	entry, err := c.codec.Decode(l.Type, l.Data, l.Personal)
-	if errors.Is(err, journal.ErrNewer) {
-		return fmt.Errorf("line %d: %w", l.Seq, err)
-	}
-	if err != nil {
-		return nil
-	}
-	return removeForgotten(c.fsys, entry.Event)
 }
 
 // compare holds a line that comes again against the one that is there. Erased personal data may be in one of

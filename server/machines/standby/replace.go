@@ -10,6 +10,7 @@ import (
 	"net"
 
 	"waybill/server/frame/web"
+	"waybill/server/ledger"
 	"waybill/store/durable"
 	"waybill/store/journal"
 )
@@ -37,22 +38,66 @@ func replace(fsys durable.FS, o Options, in io.Reader, out io.Writer) (*journalC
 		return nil, nil, durable.ErrLocked
 	}
 	out.Write(has)
+	to := otherCopy(fsys, o, has)
+	if err := to.fits(); err != nil {
+		return nil, nil, err
+	}
 	var came bytes.Buffer
 	lines := bufio.NewReader(io.TeeReader(in, &came))
 	text, err := lines.ReadBytes('\n')
 	for err == nil && isFile(text) {
+		if err := to.allows(text); err != nil {
+			return nil, nil, err
+		}
 		text, err = lines.ReadBytes('\n')
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("the input ends before a line: %w", err)
 	}
+	if err := to.continuedBy(text); err != nil {
+		return nil, nil, err
+	}
 	other.Write(text)
 	io.Copy(io.Discard, other) // until it hangs up
-	to, err := openCopy(fsys, o)
+	to, err = openCopy(fsys, o)
 	if errors.Is(err, durable.ErrLocked) {
 		err = ErrHeld
 	}
 	return to, io.MultiReader(&came, in), err
+}
+
+// otherCopy is a copy that another keeper has, by what that one says it has. It is only asked what it would
+// take: what this program would refuse, it refuses before the other one gives way.
+func otherCopy(fsys durable.FS, o Options, has []byte) *journalCopy {
+	c := &journalCopy{fsys: fsys, o: o, codec: ledger.NewCodec()}
+	var hash []byte
+	fmt.Sscanf(string(has), "%d %64x\n", &c.head.Seq, &hash)
+	if copy(c.head.Hash[:], hash); c.head.Seq == 0 {
+		_, c.head.Hash, _ = journal.ReadOrigin(fsys) // zero where there is none: then no line continues it
+	}
+	return c
+}
+
+// allows returns why a file would be refused.
+func (c *journalCopy) allows(file []byte) error {
+	name, data, err := checkFile(file)
+	if err == nil && name == "FORMAT" {
+		_, err = c.checkFormat(data)
+	}
+	return err
+}
+
+// continuedBy returns why a line would be refused: it does not continue the copy, or this program cannot read
+// it.
+func (c *journalCopy) continuedBy(text []byte) error {
+	l, err := c.parse(text)
+	if err == nil {
+		_, _, err = c.check(&l)
+	}
+	if errors.As(err, new(*Foreign)) {
+		return fmt.Errorf("%w: %v", ErrHeld, err)
+	}
+	return err
 }
 
 // listen has other keepers ask for the directory.

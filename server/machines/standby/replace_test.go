@@ -13,6 +13,7 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/machines/standby"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // keeper is a receive whose input stays open.
@@ -22,12 +23,12 @@ type keeper struct {
 	ended chan error
 }
 
-// newKeeper starts one on a directory, which asks others for it, or gives it up.
-func newKeeper(dir string) *keeper {
+// newKeeper starts one on a directory, which asks others for it, or gives it up. A lean one takes no clock.
+func newKeeper(dir string, lean bool) *keeper {
 	in, to := io.Pipe()
 	from, out := io.Pipe()
 	k := &keeper{in: to, says: bufio.NewReader(from), ended: make(chan error, 1)}
-	o := standby.Options{Socket: filepath.Join(dir, "keep.sock")}
+	o := standby.Options{NoClock: lean, Socket: filepath.Join(dir, "keep.sock")}
 	go func() {
 		k.ended <- standby.Receive(durable.Dir(dir), o, in, out)
 		out.Close()
@@ -63,7 +64,7 @@ func TestAKeeperGivesWayToTheNextLineAlone(t *testing.T) {
 	killed.(*net.UnixListener).SetUnlinkOnClose(false)
 	killed.Close()
 
-	old := newKeeper(dir)
+	old := newKeeper(dir, false)
 	old.hears(t, "0 -")
 	for _, text := range stream {
 		if text == line(last+1) {
@@ -79,29 +80,50 @@ func TestAKeeperGivesWayToTheNextLineAlone(t *testing.T) {
 		t.Errorf("one that does not ask: %v", err)
 	}
 	has := fmt.Sprint(last, " ")
+	before, err := journal.Parse([]byte(strings.TrimSuffix(line(last), "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	follows := func(kind, data string) string { // a line whose hash follows
+		l := journal.Line{Synced: before.Seq, Type: kind, Data: []byte(data)}
+		l.Seq, l.Time = before.Seq+1, before.Time
+		return string(l.AppendTo(nil, before.Hash))
+	}
+	foreign := new(standby.Foreign)
 	for what, c := range map[string]struct {
 		sent string
 		want error
+		lean bool
 	}{
-		"nothing":             {"", io.EOF},
-		"half a line":         {line(last + 1)[:100], io.EOF},
-		"a later line":        {line(last + 2), standby.ErrHeld},
-		"the last line again": {line(last), standby.ErrHeld},
-		"a line of another":   {strings.Replace(line(last+1), `"synced":`, `"synced":1`, 1), standby.ErrHeld},
-		"no line":             {"hello\n", standby.ErrHeld},
+		"nothing":             {"", io.EOF, false},
+		"half a line":         {line(last + 1)[:100], io.EOF, false},
+		"a later line":        {line(last + 2), standby.ErrHeld, false},
+		"the last line again": {line(last), standby.ErrHeld, false},
+		"a line of another":   {strings.Replace(line(last+1), `"synced":`, `"synced":1`, 1), standby.ErrHeld, false},
+		"no line":             {"hello\n", standby.ErrHeld, false},
+		"a newer line":        {follows("something.newer", "{}"), journal.ErrNewer, false},
+		"no JSON":             {follows("clock.read", "{x}"), standby.ErrHeld, false},
+		"no erasure":          {follows(journal.KindErased, `{"lines":"x"}`), standby.ErrHeld, false},
+		"a clock":             {follows(journal.KindClock, "{}"), standby.ErrMovedClock, true},
+		"a file of no copy":   {`{"file":"x","data":""}` + "\n" + line(last+1), foreign, false},
+		"another FORMAT":      {`{"file":"FORMAT","data":"eA=="}` + "\n" + line(last+1), foreign, false},
 	} {
-		other := newKeeper(dir)
+		other := newKeeper(dir, c.lean)
 		other.hears(t, has)
 		io.WriteString(other.in, c.sent)
 		other.in.Close()
-		if err := <-other.ended; !errors.Is(err, c.want) {
+		err := <-other.ended
+		if c.want == foreign && errors.As(err, new(*standby.Foreign)) {
+			continue
+		}
+		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
 	io.WriteString(old.in, line(last+1))
 	old.hears(t, fmt.Sprint(last+1))
 
-	other := newKeeper(dir)
+	other := newKeeper(dir, false)
 	other.hears(t, fmt.Sprint(last+1, " "))
 	files := strings.Join(stream[:1], "") // before a line may come what it needs
 	io.WriteString(other.in, files+line(last+2))

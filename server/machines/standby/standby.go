@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"regexp"
 	"strings"
 	"sync"
@@ -210,35 +211,47 @@ func (r *receiver) sync() error {
 
 // The files that a copy is sent: what the first lines are chained from, keys, and timetables by their
 // content.
-var timetableFile = regexp.MustCompile(`^` + ledger.TimetableDir + `/(([0-9a-f]{64})\.jsonl)$`)
+var timetableFile = regexp.MustCompile(`^` + ledger.TimetableDir + `/([0-9a-f]{64})\.jsonl$`)
 
 // file takes a file.
 func (r *receiver) file(text []byte) error {
-	name, data, err := parseFile(text)
+	name, data, err := checkFile(text)
+	dir, base := path.Split(name)
+	switch {
+	case err != nil:
+		return err
+	case name == "FORMAT":
+		return r.to.format(data)
+	case dir == ledger.KeyDir+"/" && !r.known:
+		r.keys[base] = data
+		return nil
+	}
+	return r.publish(path.Clean(dir), base, data)
+}
+
+// checkFile returns a file of a copy, if a line holds one.
+func checkFile(text []byte) (name string, data []byte, err error) {
+	name, data, err = parseFile(text)
 	if err != nil {
-		return foreign("a line that should hold a file is wrong: %v", err)
+		return "", nil, foreign("a line that should hold a file is wrong: %v", err)
 	}
 	if name == "FORMAT" {
-		return r.to.format(data)
+		return name, data, nil
 	}
 	if timetable := timetableFile.FindStringSubmatch(name); timetable != nil {
-		if fmt.Sprintf("%x", sha256.Sum256(data)) != timetable[2] {
-			return foreign("%s: its content does not fit its name", name)
+		if fmt.Sprintf("%x", sha256.Sum256(data)) != timetable[1] {
+			return "", nil, foreign("%s: its content does not fit its name", name)
 		}
-		return r.publish(ledger.TimetableDir, timetable[1], data)
+		return name, data, nil
 	}
 	key, inKeys := strings.CutPrefix(name, ledger.KeyDir+"/")
 	if !inKeys || !tail.IsKey(key) {
-		return foreign("%q is not a file of a copy", name)
+		return "", nil, foreign("%q is not a file of a copy", name)
 	}
 	if err := tail.CheckKey(key, data); err != nil {
-		return foreign("%s: %v", name, err)
+		return "", nil, foreign("%s: %v", name, err)
 	}
-	if !r.known {
-		r.keys[key] = data
-		return nil
-	}
-	return r.publish(ledger.KeyDir, key, data)
+	return name, data, nil
 }
 
 // parseFile reads a line that holds a file. It must be as tail writes it, byte for byte.
