@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -29,7 +30,7 @@ func run(t *testing.T, env map[string]string, args ...string) (code int, stdout,
 	// A server ends as soon as it serves. Verbs that read go on to their end.
 	stop := make(chan struct{})
 	reading := []string{"verify", "log", "backup", "export", "repair", "checkpoint", "tail", "evidence",
-		"statement"}
+		"statement", "receive"}
 	if len(args) == 0 || !slices.Contains(reading, args[0]) {
 		close(stop)
 	}
@@ -358,6 +359,10 @@ func TestServeExitCodes(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
 	want(t, 78, "too long for its socket", "serve", "-data", long, "-addr", "127.0.0.1:0")
 	want(t, 78, "too long for its socket", "partner", "add", "-data", long, "x")
+	want(t, 78, `too long for its socket \(at most \d+ bytes`, "receive", "-keeper", long)
+	if _, err := os.Stat(long); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a directory that is refused is there: %v", err)
+	}
 	// A newer format, then damage.
 	format := filepath.Join(dir, "FORMAT")
 	text, err := os.ReadFile(format)

@@ -67,6 +67,10 @@ func (c *call) receive() (int, error) {
 		Say:     func(text string) { fmt.Fprintln(terminal.Brief{To: c.Stderr}, "waybill:", text) },
 	}
 	if c.get("keeper").(bool) {
+		// Whoever takes over serves this directory, whose socket has the longer name.
+		if _, err := front.Socket(c.dir); err != nil {
+			return exitCode(err), err
+		}
 		o.Socket = filepath.Join(c.dir, "keep.sock")
 	}
 	err := standby.Receive(dir, o, c.Stdin, c.Stdout)
