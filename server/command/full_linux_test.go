@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -171,4 +172,41 @@ func TestAKeeperOnAFullDiskIsSilent(t *testing.T) {
 	if content(t, standby, firstFile) != content(t, dir, firstFile) {
 		t.Error("the keeper has another journal")
 	}
+}
+
+// Decision standby.stop: a receive that waits for room ends by a signal, with 74. What it has printed is there.
+func TestASignalEndsAReceiveOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {
+		t.Log("no disk to fill:", err)
+		return
+	}
+	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
+	bin, dir := build(t)
+	copyDemo(t, dir)
+	lines := want(t, 0, "", "tail", "-data", dir, "-format", "copy")
+	needs := strings.Index(lines, `{"file":"timetables/`) // a file of its own
+	last := strings.Count(lines[:needs], `{"hash"`)
+	standby := filepath.Join(disk, "standby")
+	r := newReceiving(t, bin, standby)
+	io.WriteString(r.in, lines[:needs])
+	r.awaits(t, last)
+	ballast := filepath.Join(disk, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 4<<20), 0o600); err == nil {
+		t.Fatal("4 MiB went into a disk of 4 MiB")
+	}
+	io.WriteString(r.in, lines[needs:])
+	r.in.(io.Closer).Close()
+	rig.Eventually(t, "it waits for room", func() bool {
+		return strings.Contains(r.said.String(), "the disk is full")
+	})
+	if code := r.endsBy(t, "a full disk", syscall.SIGTERM); code != exitIO ||
+		!strings.Contains(r.said.String(), standby+": ") {
+		t.Errorf("exit %d\n%s", code, r.said)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	want(t, 0, fmt.Sprintf("^%d ", last), "receive", standby)
 }

@@ -49,7 +49,7 @@ func (c *call) receive() (int, error) {
 	// The directory is an operand and not -data: it is nobody's yet, and no server's to be found by accident.
 	dir := durable.Dir(c.Arg(0))
 	if c.get("next").(bool) {
-		next, err := standby.Next(dir)
+		next, err := standby.Next(terminal.Stoppable(dir, c.Stop))
 		if err == nil {
 			fmt.Fprintln(c.Stdout, next)
 		}
@@ -64,6 +64,7 @@ func (c *call) receive() (int, error) {
 	}
 	o := standby.Options{
 		NoClock: isLean,
+		Stop:    c.Stop,
 		Say:     func(text string) { fmt.Fprintln(terminal.Brief{To: c.Stderr}, "waybill:", text) },
 	}
 	if c.get("keeper").(bool) {

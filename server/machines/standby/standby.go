@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"waybill/server/ledger"
 	"waybill/server/machines/tail"
@@ -27,6 +28,7 @@ import (
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
+	"waybill/store/live"
 )
 
 const (
@@ -34,6 +36,8 @@ const (
 	maxLine = 1 << 30
 	// maxBatch is how many bytes of lines are synced together at most.
 	maxBatch = 4 << 20
+	// stopWithin is how long a stop waits for what is being written.
+	stopWithin = 5 * time.Second
 )
 
 // Options say how a copy is kept.
@@ -45,6 +49,8 @@ type Options struct {
 	Say func(text string)
 	// Socket, unless it is "", is the path of the socket by which one keeper takes over from another.
 	Socket string
+	// Stop, unless it is nil, is closed when the process should end.
+	Stop <-chan struct{}
 }
 
 // ErrMovedClock is the error of a directory, or of a line for it, that NoClock refuses.
@@ -54,45 +60,75 @@ var ErrMovedClock = errors.New("the journal has a clock.set line, so it belongs 
 // Receive takes a copy's lines and files from a stream. It writes on out the number and the hash of the last
 // line that the copy has ("0 -" is none), and then the number of the last line of each batch, once that is on
 // the disk. What does not continue the copy is a *Foreign, and what a newer version
-// has written journal.ErrNewer; what came before it stays.
+// has written journal.ErrNewer; what came before it stays. A stop is no error.
 func Receive(fsys durable.FS, o Options, in io.Reader, out io.Writer) error {
-	to, err := openCopy(fsys, o)
-	replaces := errors.Is(err, durable.ErrLocked) && o.Socket != ""
+	r := &receiver{
+		fsys:  fsys,
+		o:     o,
+		out:   out,
+		ended: make(chan error),
+		keys:  map[string][]byte{},
+	}
+	go func() { r.ended <- r.receive(in) }()
+	select {
+	case err := <-r.ended:
+		return err
+	case <-o.Stop:
+		return r.stop()
+	}
+}
+
+// receive opens the copy, and takes what comes.
+func (r *receiver) receive(in io.Reader) error {
+	to, err := openCopy(r.fsys, r.o)
+	replaces := errors.Is(err, durable.ErrLocked) && r.o.Socket != ""
 	if replaces {
-		to, in, err = replace(fsys, o, in, out)
+		to, in, err = replace(r.fsys, r.o, in, r.out)
 	}
 	if err != nil {
 		return err
 	}
-	r := &receiver{
-		fsys:  fsys,
-		to:    to,
-		in:    bufio.NewReaderSize(in, 1<<16),
-		out:   out,
-		ended: make(chan error),
-		said:  to.next() - 1,
-		keys:  map[string][]byte{},
-	}
+	r.mu.Lock()
+	r.to = to
+	r.in = bufio.NewReaderSize(in, 1<<16)
+	r.said = to.next() - 1
 	if !replaces {
-		_, err = fmt.Fprintln(out, to.has())
+		err = r.say(to.has())
 	}
-	if err == nil && o.Socket != "" {
-		err = r.listen(o.Socket)
+	if err == nil && r.o.Socket != "" {
+		err = r.listen(r.o.Socket)
 	}
 	if err != nil {
 		return errors.Join(err, to.close())
 	}
-	go func() { r.ended <- r.run() }()
-	err = <-r.ended
-	if err == errReplaced {
-		return err
-	}
+	r.mu.Unlock()
+	err = r.run()
 	refused := errors.As(err, new(*Foreign)) || errors.Is(err, journal.ErrNewer) ||
 		errors.Is(err, journal.ErrOlder) || errors.Is(err, ErrMovedClock)
 	if synced := r.sync(); err == nil || refused {
 		err = errors.Join(err, synced)
 	}
 	return errors.Join(err, to.close())
+}
+
+// stop ends what a receiver does, whatever that waits for: what was taken is on the disk, and whoever is next
+// has the directory. What has not been opened yet is left as by a crash.
+func (r *receiver) stop() error {
+	go func() {
+		r.mu.Lock() // it stays locked
+		if r.to == nil {
+			r.ended <- nil
+			return
+		}
+		_, err := r.to.sync()
+		r.ended <- errors.Join(err, r.to.close())
+	}()
+	select {
+	case err := <-r.ended:
+		return err
+	case <-time.After(stopWithin):
+		return fmt.Errorf("%w: it did not end in %v", live.ErrFailed, stopWithin)
+	}
 }
 
 // Next returns the number of the line to ask for.
@@ -111,14 +147,15 @@ func Next(fsys readonly.FS) (uint64, error) {
 // receiver is a copy that grows.
 type receiver struct {
 	fsys  durable.FS
-	to    *journalCopy
+	o     Options
 	in    *bufio.Reader
 	out   io.Writer
-	ended chan error // of run, or errReplaced
+	ended chan error // of receive or stop, or errReplaced
 
-	mu    sync.Mutex // guards the copy; it stays locked after the end
-	batch int        // bytes that were taken and not synced
-	said  uint64     // the last line that was said to be there
+	mu    sync.Mutex   // guards the copy; it stays locked after the end
+	to    *journalCopy // nil: it is not open yet
+	batch int          // bytes that were taken and not synced
+	said  uint64       // the last line that was said to be there
 
 	known bool // a line of the stream has continued the copy, or is in it
 	// keys came before that, by their names: another directory's must not take the place of ours.
@@ -205,7 +242,14 @@ func (r *receiver) sync() error {
 		return nil
 	}
 	r.said = seq
-	_, err = fmt.Fprintln(r.out, seq)
+	return r.say(seq)
+}
+
+// say writes a line. The copy is not locked meanwhile: who does not read the line keeps nobody else from it.
+func (r *receiver) say(line any) error {
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	_, err := fmt.Fprintln(r.out, line)
 	return err
 }
 
