@@ -24,11 +24,12 @@ func (b *late) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// Decision partners.keys: an act is refused if the key was revoked, or the session ended, while its body was
-// on its way.
+// Decision partners.keys: an act is refused if the key was revoked, the session ended, or the role taken
+// away, while its body was on its way.
 func TestNobodyActsWithWhatWasRevokedMeanwhile(t *testing.T) {
 	const revoked = "admin partner-revoke name=anna"
 	const removed = "admin user-remove email=olena@zorevia.example.com"
+	const demoted = "admin user-add email=olena@zorevia.example.com company=zorevia-lines role=VIEWER"
 	for _, c := range []struct {
 		name, request, key, step string
 		want                     int
@@ -45,8 +46,12 @@ func TestNobodyActsWithWhatWasRevokedMeanwhile(t *testing.T) {
 		{"a refusal", `POST /v2/bookings/$canceled/cancel {}`, "k", revoked, 401},
 		{"pay, legacy", `PATCH /rest/orders {"ordersIds":["$t"],"paymentStatus":"Paid"}`, "", revoked, 403},
 		{"geolocation", `PATCH /v2/geolocation/fms-objects/fms-zor-02 {"isGeolocation":true}`, "", removed, 401},
+		{"geolocation, of a VIEWER now",
+			`PATCH /v2/geolocation/fms-objects/fms-zor-02 {"isGeolocation":true}`, "", demoted, 403},
 		{"a report", `POST /v2/reports/company/orders ` +
 			`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`, "", removed, 401},
+		{"a report, of a VIEWER now", `POST /v2/reports/company/orders ` +
+			`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`, "", demoted, 403},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -35,9 +35,6 @@ func (s *Portal) User(may auth.Permission,
 		if err := s.CheckOrigin(r); err != nil {
 			return err
 		}
-		if !p.Access.Role.May(may) {
-			return web.ErrForbidden
-		}
 		return h(w, r, p)
 	}
 	return web.Identified(s.Core, web.ErrUnauthorized, allowed, func(r *http.Request) string {
@@ -50,6 +47,12 @@ func (s *Portal) User(may auth.Permission,
 				p.Session.Touch(now)
 			}
 			return p
+		},
+		func(p *auth.Principal) error {
+			if !p.Access.Role.May(may) {
+				return web.ErrForbidden
+			}
+			return nil
 		})
 }
 

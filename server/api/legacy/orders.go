@@ -42,7 +42,7 @@ func (s *Adapter) Partner(h web.PartnerHandler) http.HandlerFunc {
 			}
 			s.Counts.CountLegacy(r.Pattern)
 			return h(w, r, p)
-		}, web.APIKey, web.ByKey)
+		}, web.APIKey, web.ByKey, nil)
 	// Also those who are refused are told that it is on its way out.
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -38,7 +38,7 @@ func (s *Core) Public(h Handler) http.HandlerFunc {
 
 // Partner wraps a handler that takes the partner whose API key the request shows.
 func (s *Core) Partner(h PartnerHandler) http.HandlerFunc {
-	return Identified(s, ErrUnauthorized, h, APIKey, ByKey)
+	return Identified(s, ErrUnauthorized, h, APIKey, ByKey, nil)
 }
 
 // APIKey returns the API key that a request shows; "" is none, or several.
@@ -60,10 +60,20 @@ func Single(list []string) string {
 }
 
 // Identified wraps a handler that takes the caller, whom find looks up by the hash of the secret that the
-// request shows. Where find returns nil, the answer is stranger. The secret is read and hashed before the
-// lock is taken.
+// request shows. Where find returns nil, the answer is stranger. The error of may, which is nil where every
+// caller may, says that this one may not. The secret is read and hashed before the lock is taken.
 func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Request, *P) error,
-	secret func(*http.Request) string, find func(ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
+	secret func(*http.Request) string, find func(ledger.State, auth.Hash, time.Time) *P,
+	may func(*P) error) http.HandlerFunc {
+	allowed := func(caller *P) error {
+		if caller == nil {
+			return stranger
+		}
+		if may == nil {
+			return nil
+		}
+		return may(caller)
+	}
 	return s.Public(func(w http.ResponseWriter, r *http.Request) error {
 		w.Header()["Cache-Control"] = NoStore
 		var caller *P
@@ -74,13 +84,11 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 		if err != nil {
 			return err
 		}
-		if caller != nil {
-			w.(*Recorder).Partner, _ = any(caller).(*auth.Partner)
+		w.(*Recorder).Partner, _ = any(caller).(*auth.Partner)
+		err = allowed(caller)
+		if err == nil {
 			acts := &acting{again: func(st ledger.State, now time.Time) error {
-				if find(st, hash, now) == nil {
-					return stranger
-				}
-				return nil
+				return allowed(find(st, hash, now))
 			}}
 			err = h(w, r.WithContext(context.WithValue(r.Context(), actingKey{}, acts)), caller)
 			// What is in the journal counts, or may come to count, whatever was found out later.
@@ -90,8 +98,6 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 			if acts.changed {
 				return err // it has waited
 			}
-		} else {
-			err = stranger
 		}
 		if err == nil || errors.Is(err, live.ErrSilent) || err == ErrSilentAgain { // it has waited
 			return err
@@ -106,14 +112,15 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 
 // acting is the request of an identified caller, in its context.
 type acting struct {
-	again   func(ledger.State, time.Time) error // looks the caller up again
+	again   func(ledger.State, time.Time) error // looks the caller up again, and what the caller may do
 	changed bool                                // a line of it is in the journal
 }
 
 type actingKey struct{}
 
 // Update journals what decide returns for a request of an identified caller, who is looked up again under
-// the lock: the key may have been revoked, or the session ended, while the body was on its way.
+// the lock: the key may have been revoked, the session ended, or the role taken away, while the body was on
+// its way.
 func (s *Core) Update(r *http.Request, decide func(ledger.State, time.Time) ([]ledger.Entry, error),
 	after func(ledger.State, time.Time)) (seq uint64, err error) {
 	acts := r.Context().Value(actingKey{}).(*acting)
