@@ -40,6 +40,9 @@ func TestNobodyActsWithWhatWasRevokedMeanwhile(t *testing.T) {
 			`"passengers":[{"firstName":"A","lastName":"B"}]}`, "k", revoked, 401},
 		{"create, legacy", `POST /rest/orders {"offerId":"$offer","currency":"UAH",` +
 			`"passengers":[{"firstName":"A","lastName":"B"}]}`, "", revoked, 403},
+		{"a replay", `POST /v2/bookings {"offerId":"$offer","currency":"UAH",` +
+			`"passengers":[{"firstName":"A","lastName":"B"}]}`, "sold", revoked, 401},
+		{"another request under its key", `POST /v2/bookings {}`, "sold", revoked, 401},
 		{"pay", `POST /v2/bookings/$b/pay {}`, "", revoked, 401},
 		{"book", `POST /v2/bookings/$b/book {}`, "k", revoked, 401},
 		{"cancel", `POST /v2/bookings/$b/cancel {}`, "k", revoked, 401},
@@ -62,6 +65,7 @@ partner anna
 GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25
     200
     offer = data.offers[0].id
+header Idempotency-Key: sold
 POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"A","lastName":"B"}]}
     201
     canceled = data.booking.id

@@ -2,6 +2,7 @@ package partner
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -153,13 +154,15 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 			defer s.underWay.Delete(name)
 		}
 		var known *ledger.KeyedRequest
+		var gone error // who has no valid key any more is not told what is known
 		err = s.Store.View(func(st ledger.State, now time.Time) {
 			known = st.KeyedRequests.Find(name, now)
+			gone = web.Again(r, st, now)
 		})
 		if errors.Is(err, live.ErrSilent) && (busy || known != nil) {
 			return web.ErrSilentAgain
 		}
-		if err != nil {
+		if err := cmp.Or(err, gone); err != nil {
 			return err
 		}
 		switch {

@@ -118,12 +118,22 @@ type acting struct {
 
 type actingKey struct{}
 
+func actingOf(r *http.Request) *acting {
+	return r.Context().Value(actingKey{}).(*acting)
+}
+
+// Again looks the caller of a request up again, as Update does, where an answer is made long after the
+// request has begun. It is called under the lock with which the state is read for that answer.
+func Again(r *http.Request, st ledger.State, now time.Time) error {
+	return actingOf(r).again(st, now)
+}
+
 // Update journals what decide returns for a request of an identified caller, who is looked up again under
 // the lock: the key may have been revoked, the session ended, or the role taken away, while the body was on
 // its way.
 func (s *Core) Update(r *http.Request, decide func(ledger.State, time.Time) ([]ledger.Entry, error),
 	after func(ledger.State, time.Time)) (seq uint64, err error) {
-	acts := r.Context().Value(actingKey{}).(*acting)
+	acts := actingOf(r)
 	return s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		if err := acts.again(st, now); err != nil {
 			return nil, err
