@@ -47,6 +47,7 @@ func TestNobodyActsWithWhatWasRevokedMeanwhile(t *testing.T) {
 		{"book", `POST /v2/bookings/$b/book {}`, "k", revoked, 401},
 		{"cancel", `POST /v2/bookings/$b/cancel {}`, "k", revoked, 401},
 		{"a refusal", `POST /v2/bookings/$canceled/cancel {}`, "k", revoked, 401},
+		{"a preview", `POST /v2/bookings/$b/cancel/preview {}`, "", revoked, 401},
 		{"pay, legacy", `PATCH /rest/orders {"ordersIds":["$t"],"paymentStatus":"Paid"}`, "", revoked, 403},
 		{"geolocation", `PATCH /v2/geolocation/fms-objects/fms-zor-02 {"isGeolocation":true}`, "", removed, 401},
 		{"geolocation, of a VIEWER now",
@@ -105,4 +106,38 @@ rest`)
 			})
 		})
 	}
+}
+
+// Who waits for events with a key that is revoked meanwhile hears of none that came after.
+func TestNobodyHearsWithAKeyThatWasRevokedMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := rig.NewOffice(t, dir)
+		o.Steps(`
+partner anna
+GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25
+    200
+    offer = data.offers[0].id
+POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"A","lastName":"B"}]}
+    201
+    b = data.booking.id
+rest`)
+		r := httptest.NewRequest("GET", "/v2/events?after=1&wait=30", nil)
+		r.Header.Set("x-api-key", o.Vars["anna"])
+		w := httptest.NewRecorder()
+		answered := make(chan bool)
+		go func() {
+			o.S.ServeHTTP(w, r)
+			close(answered)
+		}()
+		synctest.Wait()
+		o.Steps(`
+admin partner-revoke name=anna
+admin forget booking=$b reason=asked`)
+		<-answered
+		if w.Code != 401 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		o.Finish()
+	})
 }

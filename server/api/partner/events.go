@@ -1,6 +1,7 @@
 package partner
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"waybill/server/ledger/excerpt"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
+	"waybill/store/live"
 )
 
 // MaxWait is how many seconds a request may wait for events.
@@ -41,7 +43,11 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		var lines []uint64
 		var before, total int
 		var changed <-chan struct{}
-		err := s.Store.ViewOn(func(st ledger.State, _ time.Time) uint64 {
+		var gone error // the key may have been revoked while the request waited
+		err := s.Store.ViewOn(func(st ledger.State, now time.Time) uint64 {
+			if gone = web.Again(r, st, now); gone != nil {
+				return live.All
+			}
 			f := st.EventFeed(ids.ID(p.ID))
 			lines, before = f.After(after, take)
 			total = f.Len()
@@ -50,7 +56,7 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 			}
 			return st.PartnerLine(ids.ID(p.ID))
 		})
-		if err != nil {
+		if err := cmp.Or(err, gone); err != nil {
 			return err
 		}
 		if changed == nil {

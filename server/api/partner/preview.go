@@ -27,8 +27,10 @@ func (s *Seller) Preview(action booking.Action) web.PartnerHandler {
 		var list []booking.Outlook
 		var now time.Time
 		unread := s.Store.View(func(st ledger.State, at time.Time) {
-			list, err = st.Bookings.Preview(at, st.Timetable(), sel, action)
 			now = at
+			if err = web.Again(r, st, at); err == nil {
+				list, err = st.Bookings.Preview(at, st.Timetable(), sel, action)
+			}
 		})
 		if unread != nil {
 			return unread

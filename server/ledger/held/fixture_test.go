@@ -164,11 +164,9 @@ func TestTheJournalOfFormat3Loads(t *testing.T) {
 	golden(t, ".state.jsonl", state.Bytes())
 	w := httptest.NewRecorder()
 	room := partner.New(s.Core, resource.NewWriter(), nil, nil)
-	err = room.GetEvents(&web.Recorder{ResponseWriter: w},
-		httptest.NewRequest("GET", "/v2/events?take=100", nil), anna)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ask := web.Identified(s.Core, web.ErrUnauthorized, room.GetEvents, web.APIKey,
+		func(ledger.State, auth.Hash, time.Time) *auth.Partner { return anna }, nil)
+	ask(&web.Recorder{ResponseWriter: w}, httptest.NewRequest("GET", "/v2/events?take=100", nil))
 	golden(t, ".events.json", w.Body.Bytes())
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
