@@ -187,6 +187,14 @@ func TestNothingIsLeftToGuessAnErasedPersonBy(t *testing.T) {
 				t.Errorf("a repetition is answered %d %s", w.Code, w.Body)
 			}
 		}
+		for _, under := range []string{"book", "refused again", "pay", "cancel"} {
+			for _, body := range []string{"", "{}"} {
+				w := rig.KeyedCall(s, key, under, "/v2/bookings/"+booking+"/book", body)
+				if w.Code != http.StatusNotFound {
+					t.Errorf("a repetition under the key %q is answered %d %s", under, w.Code, w.Body)
+				}
+			}
+		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -219,13 +227,18 @@ func TestNothingIsLeftToGuessAnErasedPersonBy(t *testing.T) {
 	files := filesIn(t, out)
 	tried := 0
 	for _, text := range p.known {
-		if !slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(text, []byte(name)) }) {
-			continue // it is about nobody
+		about := slices.ContainsFunc(names, func(name string) bool {
+			return bytes.Contains(text, []byte(name))
+		})
+		// The hash of a request without names stays in its line, and nowhere else.
+		request := bytes.HasPrefix(text, []byte("POST /v2/bookings/"+booking))
+		if !about && !request {
+			continue
 		}
 		for _, digest := range digests(text) {
 			tried++
 			for name, b := range files {
-				if bytes.Contains(b, digest) {
+				if (about || strings.Contains(name, "/snapshots/")) && bytes.Contains(b, digest) {
 					t.Errorf("%s has a digest of %.80q", strings.TrimPrefix(name, out), text)
 				}
 			}

@@ -38,6 +38,7 @@ type erasure struct {
 	act    *Act
 	email  string          // folded; "" where a booking is sought
 	sought map[ids.ID]bool // tickets whose passengers are to be forgotten
+	held   map[ids.ID]bool // bookings that have, or had, one of these
 	code   *ledger.Codec   // reads lines
 	read   journal.Head    // up to where the journal was looked through
 	pace   *pace.Pace      // at which that is
@@ -61,6 +62,7 @@ func (s *Executor) adminForget(a *Act) (string, error) {
 		s:      s,
 		act:    a,
 		sought: map[ids.ID]bool{},
+		held:   map[ids.ID]bool{},
 		code:   ledger.NewCodec(),
 		pace:   s.Store.Pace(),
 		users:  map[auth.ID]bool{},
@@ -214,19 +216,25 @@ func (x *erasure) line(l *journal.Line) error {
 	if x.begun == 0 {
 		x.pace.Step()
 	}
-	if len(l.Personal) == 0 || journal.Own(l.Type) {
+	if len(l.Personal) == 0 && l.Type != "ticket.moved" || journal.Own(l.Type) {
 		return nil
 	}
 	entry, err := x.code.Decode(l.Type, l.Data, l.Personal)
 	if err != nil {
 		return fmt.Errorf("seq %d: %w", l.Seq, err)
 	}
-	// A booking is known by its tickets, a user by the address, an answer by the passengers that it shows.
+	// A booking is known by its tickets, a user by the address, an answer by the passengers that it shows, a
+	// refusal, which shows none, by its booking.
 	found := false
 	erased := journal.Erased(l.Personal)
 	switch e := entry.Event.(type) {
 	case *booking.Created:
-		found = x.created(e, l.Seq) && !erased
+		x.held[e.ID] = x.created(e, l.Seq)
+		found = x.held[e.ID] && !erased
+	case *booking.Moved:
+		x.held[e.To] = x.held[e.To] || x.sought[e.Ticket]
+	case *ledger.Answered:
+		found = x.held[e.Booking] && !erased || x.shows(l.Personal)
 	case *auth.UserAdded:
 		found = x.email != "" && auth.FoldEmail(e.Person.Email) == x.email && x.userIsGone(e.User)
 		x.users[e.User] = found
