@@ -268,7 +268,7 @@ func (p PartnerRecorder) known(id ID) error {
 }
 
 // unknown is the error of an event that names what no line before it has.
-func unknown(what string, id ID) error {
+func unknown(what string, id any) error {
 	return fmt.Errorf("%s %s does not exist: no earlier line has it", what, id)
 }
 

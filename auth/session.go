@@ -102,10 +102,10 @@ func (a *Accounts) MakeRoom(user ID, now time.Time) (ended []*SessionEnded) {
 }
 
 // ApplySessionStarted changes the state as the event says, and forgets the user's sessions whose time is
-// over. The error says that there is no such user.
+// over. The error says that there is no such user, or no access of that user to the company.
 func (a AccountRecorder) ApplySessionStarted(now time.Time, e *SessionStarted) error {
-	if a.users[e.User] == nil {
-		return unknown("user", e.User)
+	if err := a.CheckAccess(e.User, e.Company); err != nil {
+		return err
 	}
 	for _, id := range slices.Clone(a.byUser[e.User]) {
 		if s := a.sessions[id]; !now.Before(s.Until) {

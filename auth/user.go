@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -257,6 +258,25 @@ func (u *User) Access(company string) (Access, bool) {
 	return u.Accesses[i], true
 }
 
+// CheckUser returns an error unless there is a user.
+func (a *Accounts) CheckUser(id ID) error {
+	if a.users[id] == nil {
+		return unknown("user", id)
+	}
+	return nil
+}
+
+// CheckAccess returns an error unless there is a user, with an access to a company.
+func (a *Accounts) CheckAccess(id ID, company string) error {
+	if err := a.CheckUser(id); err != nil {
+		return err
+	}
+	if _, ok := a.users[id].Access(company); !ok {
+		return unknown(fmt.Sprintf("access of user %s to company", id), strconv.Quote(company))
+	}
+	return nil
+}
+
 // Identify finds the user whom an identity provider vouches for: the one linked to its subject, or else the
 // one with its verified e-mail who has no other subject of the issuer; then link is to be made. The error is
 // ErrCredentials.
@@ -324,11 +344,10 @@ func (a AccountRecorder) ApplyUserAdded(_ time.Time, e *UserAdded) {
 // ApplyAccessGiven adds an access of a user, or changes the role in one. The error says that there is no such
 // user.
 func (a AccountRecorder) ApplyAccessGiven(_ time.Time, e *AccessGiven) error {
-	was := a.users[e.User]
-	if was == nil {
-		return unknown("user", e.User)
+	if err := a.CheckUser(e.User); err != nil {
+		return err
 	}
-	n := *was
+	n := *a.users[e.User]
 	others := slices.DeleteFunc(slices.Clone(n.Accesses), func(x Access) bool {
 		return x.Company.ID == e.Access.Company.ID
 	})
@@ -359,10 +378,10 @@ func (a AccountRecorder) link(user ID, link *Linked) {
 
 // ApplyUserRemoved forgets a user and ends the sessions. The error says that there is no such user.
 func (a AccountRecorder) ApplyUserRemoved(_ time.Time, e *UserRemoved) error {
-	u := a.users[e.User]
-	if u == nil {
-		return unknown("user", e.User)
+	if err := a.CheckUser(e.User); err != nil {
+		return err
 	}
+	u := a.users[e.User]
 	for _, id := range slices.Clone(a.byUser[e.User]) {
 		a.end(a.sessions[id])
 	}

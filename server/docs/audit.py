@@ -696,7 +696,7 @@ class Books:
     def __init__(self, timetable_of):
         self.timetable_of = timetable_of  # gives the timetable of a line timetable.imported, or None
         self.partners, self.bookings, self.tickets, self.forms, self.runs, self.last = {}, {}, {}, {}, {}, {}
-        self.users, self.sessions, self.reports, self.messages, self.imports = set(), {}, set(), set(), []
+        self.users, self.sessions, self.reports, self.messages, self.imports = {}, {}, set(), set(), []
         # By the name of a run: all its tickets; the run that came last; how many tickets were cancelled with
         # it; its shift in seconds.
         self.on, self.latest, self.cancelled, self.shift = {}, {}, {}, {}
@@ -1121,9 +1121,7 @@ class Books:
 
     def on_other(self, type, data):
         if type == "user.added":
-            self.users.add(data["user"])
-        elif type == "report.ordered":
-            self.reports.add(data["report"])
+            self.users[data["user"]] = {data["access"]["company"]["id"]}
         elif type == "outbox.sent":
             self.messages.difference_update(data["messages"] or [])
         elif type == "world.forked":
@@ -1132,8 +1130,13 @@ class Books:
             self.there(self.partners, data["partner"], "partner")
         elif type in ("report.completed", "report.downloaded"):
             self.there(self.reports, data["report"], "report")
-        elif type in ("user.access_given", "user.removed", "session.started"):
-            self.there(self.users, data["user"], "user")
+        elif type in ("user.access_given", "user.removed", "session.started", "report.ordered",
+                "geolocation.set"):
+            companies = self.there(self.users, data["user"], "user")
+            if type == "user.access_given":
+                companies.add(data["access"]["company"]["id"])
+            if "company" in data:
+                self.there(companies, data["company"], "access of user %s to company" % data["user"])
         elif type in ("session.refreshed", "session.ended"):
             self.there(self.sessions, data["session"], "session")
         elif type in ("outbox.parked", "outbox.retried"):
@@ -1146,12 +1149,14 @@ class Books:
                     raise NotThere("ticket %s does not belong to partner %s" % (ticket.id, row["partner"]))
             for id in data.get("reports") or []:
                 self.there(self.reports, id, "report")
+        if type == "report.ordered":
+            self.reports.add(data["report"])
         if type == "session.started":
             self.sessions[data["session"]] = data["user"]
         if type == "session.ended":
             del self.sessions[data["session"]]
         if type == "user.removed":
-            self.users.remove(data["user"])
+            del self.users[data["user"]]
             self.sessions = {id: user for id, user in self.sessions.items() if user != data["user"]}
 
     # -- rules.md, The books

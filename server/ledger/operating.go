@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"waybill/auth"
 	"waybill/report"
 	"waybill/store/journal"
 )
@@ -11,8 +12,14 @@ import (
 // operatingKinds are the lines of companies and operators, and of messages to passengers.
 var operatingKinds = []anyKind{
 	kind[report.Ordered]{
-		name:  "report.ordered",
-		apply: on(reports, report.Recorder.ApplyOrdered),
+		name: "report.ordered",
+		apply: func(s *Keeper, at journal.Stamp, e *report.Ordered) error {
+			if err := s.Accounts.CheckAccess(auth.ID(e.User), e.Company); err != nil {
+				return err
+			}
+			s.reports.ApplyOrdered(at.Time, e)
+			return nil
+		},
 	}.any(),
 	kind[report.Completed]{
 		name: "report.completed",
@@ -26,8 +33,12 @@ var operatingKinds = []anyKind{
 	}.any(),
 	kind[GeolocationSet]{
 		name: "geolocation.set",
-		apply: on(keeper, func(s *Keeper, _ time.Time, e *GeolocationSet) {
+		apply: to(keeper, func(s *Keeper, _ time.Time, e *GeolocationSet) error {
+			if err := s.Accounts.CheckUser(e.User); err != nil {
+				return err
+			}
 			s.rest.geolocation[e.Object] = e.On
+			return nil
 		}),
 	}.any(),
 	kind[TimetableImported]{

@@ -241,6 +241,8 @@ func TestALineThatLacksAMember(t *testing.T) {
 func TestWhatOtherLinesNameMustBeThere(t *testing.T) {
 	nobody := ids.ID{9}
 	user, session := auth.ID(nobody), auth.ID(nobody)
+	vira := auth.ID{3}
+	added := &auth.UserAdded{User: vira, Access: auth.Access{Company: auth.Company{ID: "a"}}}
 	linked := &auth.Linked{Issuer: "x", Subject: auth.HashOf("y")}
 	for _, c := range []struct {
 		event ledger.Event
@@ -250,10 +252,14 @@ func TestWhatOtherLinesNameMustBeThere(t *testing.T) {
 		{&auth.UserRemoved{User: user}, "user " + nobody.String()},
 		{&auth.SessionStarted{Session: session, User: user}, "user " + nobody.String()},
 		{&auth.SessionStarted{Session: session, User: user, Link: linked}, "user " + nobody.String()},
+		{&auth.SessionStarted{User: vira, Company: "b"}, `access of user ` + vira.String() + ` to company "b"`},
 		{&auth.SessionRefreshed{Session: session}, "session " + nobody.String()},
 		{&auth.SessionEnded{Session: session}, "session " + nobody.String()},
 		{&ledger.MessageParked{ID: "7-1"}, "message 7-1"},
 		{&ledger.MessagesRetried{IDs: []string{"7-2"}}, "message 7-2"},
+		{&ledger.GeolocationSet{User: user}, "user " + nobody.String()},
+		{&report.Ordered{User: nobody, Company: "a"}, "user " + nobody.String()},
+		{&report.Ordered{User: ids.ID(vira), Company: "b"}, `access of user ` + vira.String() + ` to company "b"`},
 		{&report.Completed{ID: nobody}, "report " + nobody.String()},
 		{&report.Downloaded{ID: nobody}, "report " + nobody.String()},
 		{&ledger.PersonalErased{Reports: []ids.ID{nobody}}, "report " + nobody.String()},
@@ -264,7 +270,11 @@ func TestWhatOtherLinesNameMustBeThere(t *testing.T) {
 					t.Errorf("%T: it panics: %v", c.event, p)
 				}
 			}()
-			err := keeperOf(t, ids.ID{1}).Apply(journal.Stamp{Seq: 2}, ledger.Entry{Event: c.event})
+			k := keeperOf(t, ids.ID{1})
+			if err := k.Apply(journal.Stamp{Seq: 2}, ledger.Entry{Event: added}); err != nil {
+				t.Error(err)
+			}
+			err := k.Apply(journal.Stamp{Seq: 3}, ledger.Entry{Event: c.event})
 			if err == nil || !strings.Contains(err.Error(), c.what+" does not exist") {
 				t.Errorf("%T: %v, want that there is no %s", c.event, err, c.what)
 			}

@@ -177,6 +177,9 @@ var linesOfNothing = map[string]string{
 	"session.ended":     `"session":"AAAAAAAAAAAAAAAAAAAAAA","reason":"logout"`,
 	"outbox.parked":     `"message":"1-1","reason":"x"`,
 	"outbox.retried":    `"messages":["1-1"]`,
+	"geolocation.set":   `"fmsObject":"a","isGeolocation":true,"user":"AAAAAAAAAAAAAAAAAAAAAA"`,
+	"report.ordered": `"report":"AAAAAAAAAAAAAAAAAAAAAQ","company":"a","user":"AAAAAAAAAAAAAAAAAAAAAA",` +
+		`"orderBy":"CreatedAt","startDate":"2026-11-20T09:00:00Z","endDate":"2026-11-20T09:00:00Z"`,
 	"report.downloaded": `"report":"AAAAAAAAAAAAAAAAAAAAAA"`,
 	"personal.erased":   `"lines":[],"reason":"x","passengers":[],"reports":["AAAAAAAAAAAAAAAAAAAAAA"]`,
 }

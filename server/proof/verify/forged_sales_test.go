@@ -53,7 +53,7 @@ func TestVerifyDecidesActsAgain(t *testing.T) {
 		mustName(t, what, b.rewrite(t, c.line, c.from, c.to), c.line, c.want)
 	}
 	removed := b.rewrite(t, imported, `"type":"timetable.imported","data":\{.*\}`,
-		`"type":"geolocation.set","data":{"fmsObject":"a","isGeolocation":true,"user":"AAAAAAAAAAAAAAAAAAAAAA"}}`)
+		`"type":"keys.rotated","data":{}}`)
 	mustName(t, "a sale without a timetable", removed, b.line(t, "booking.created", 1),
 		"was sold before a timetable was in force")
 }
