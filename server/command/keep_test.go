@@ -219,6 +219,51 @@ func TestASilentKeeper(t *testing.T) {
 	}
 }
 
+// What verbs say while the keeper lacks a sale: those that go through the server, and those that read the
+// directory.
+func TestVerbsBesideASilentKeeper(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	hold := filepath.Join(filepath.Dir(dir), "hold")
+	p := startProcess(t, bin, dir, "-keep", fmt.Sprintf(`'%s' receive '%s.standby' | while read l; do
+		while [ -e '%s' ]; do sleep 0.1; done; echo "$l"; done`, bin, dir, hold))
+	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+	order := offer(t, p)
+	if err := os.WriteFile(hold, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var sale sync.WaitGroup
+	sale.Go(func() { p.call("POST", "/v2/bookings", order) }) // whatever it is told by then
+	rig.Eventually(t, "the keeper is silent", func() bool {
+		status, _ := p.call("GET", "/readyz", "")
+		return status == 503
+	})
+	const silent = "^waybill: the second machine that keeps the journal does not answer; nothing was changed"
+	const unread = silent + ", and this can be read once it does\n$"
+	run := " -reason ice kl-0700 " + time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
+	var asked sync.WaitGroup
+	for _, c := range []struct {
+		code       int
+		says, verb string
+	}{
+		{1, unread, "partner list DIR"},
+		{1, unread, "outbox list DIR"},
+		{1, unread, "ticket asked DIR"},
+		{1, unread, "run cancel DIR -dry-run" + run},
+		{1, silent + "\n$", "run cancel DIR" + run},
+		{1, silent + "\n$", "partner add DIR clara"},
+		{1, silent + "\n$", "key rotate DIR"},
+	} {
+		args := strings.Fields(strings.ReplaceAll(c.verb, "DIR", "-data "+dir))
+		asked.Go(func() { want(t, c.code, c.says, args...) })
+	}
+	asked.Wait()
+	if err := os.Remove(hold); err != nil {
+		t.Fatal(err)
+	}
+	sale.Wait()
+}
+
 // What is erased is erased in the keeper's copy, before the erasure is answered.
 func TestAnErasureReachesTheKeeper(t *testing.T) {
 	t.Parallel()

@@ -20,8 +20,8 @@ const (
 
 var (
 	// ErrSilent is returned while the place that keeps the lines does not say that it has them. It has
-	// changed nothing, and what was read is not shown.
-	ErrSilent = errors.New("store: the keeper does not answer")
+	// changed nothing, and what was read is not shown. Its words are for whoever types a verb.
+	ErrSilent = errors.New("the second machine that keeps the journal does not answer")
 	// ErrDoubt is returned by an update whose lines are on this disk, and not known to be kept elsewhere.
 	ErrDoubt = errors.New("store: it is not known whether this was done")
 )

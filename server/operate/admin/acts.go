@@ -98,6 +98,13 @@ func (s *Executor) Do(op string, a *Act) error {
 		return err
 	}
 	said, err := known.do(s, a)
+	if err == live.ErrSilent { // else what wraps it says how far it came
+		after := "nothing was changed"
+		if Reads(op, a.Form) {
+			after += ", and this can be read once it does"
+		}
+		err = fmt.Errorf("%w; %s", err, after)
+	}
 	if s.Still.Load() && !s.Config.Verb {
 		s.RunDue()
 	}

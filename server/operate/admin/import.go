@@ -226,7 +226,8 @@ func (s *Executor) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 		return err
 	}
 	if err := s.nameOversold(inForce, out); err != nil {
-		return err
+		return fmt.Errorf("timetable %s is in force, and what it does to what was sold cannot be said: %w",
+			e.Hash, err)
 	}
 	_, err = fmt.Fprintf(out, "timetable %s is in force\n", e.Hash)
 	return err
