@@ -240,6 +240,10 @@ func TestVerbsBesideASilentKeeper(t *testing.T) {
 	})
 	const silent = "^waybill: the second machine that keeps the journal does not answer; nothing was changed"
 	const unread = silent + ", and this can be read once it does\n$"
+	journal := content(t, dir, firstFile)
+	sales := regexp.MustCompile(`"booking":"([^"]+)"`).FindAllStringSubmatch(journal, -1)
+	last := strings.Count(journal, "\n")
+	counts := fmt.Sprintf("it is not known whether the lines from %d to %d count: ", last, last)
 	run := " -reason ice kl-0700 " + time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
 	var asked sync.WaitGroup
 	for _, c := range []struct {
@@ -253,6 +257,12 @@ func TestVerbsBesideASilentKeeper(t *testing.T) {
 		{1, silent + "\n$", "run cancel DIR" + run},
 		{1, silent + "\n$", "partner add DIR clara"},
 		{1, silent + "\n$", "key rotate DIR"},
+		{1, fmt.Sprintf("it is not known whether line %d counts: it is not signed yet, and the server that "+
+			"has the directory open decides", last), "evidence DIR -booking " + sales[len(sales)-1][1] + " out.zip"},
+		{1, counts, fmt.Sprint("tail DIR -from ", last)},
+		{1, counts, fmt.Sprint("tail DIR -from ", last+1)},
+		{0, fmt.Sprintf("the newest checkpoint covers line %d, 1 line ago; it is not known yet whether what "+
+			"came after that line counts\n", last-1), "verify DIR"},
 	} {
 		args := strings.Fields(strings.ReplaceAll(c.verb, "DIR", "-data "+dir))
 		asked.Go(func() { want(t, c.code, c.says, args...) })

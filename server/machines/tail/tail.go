@@ -59,10 +59,10 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 	}
 	switch o.Format {
 	case "json":
-		t.next = t.from // the lines before say nothing of those after
+		t.next = before(t.from)
 		t.to = plain{out}
 	case "copy":
-		t.next = t.from
+		t.next = before(t.from)
 		t.to = NewCopy(fsys, out)
 	case "sql":
 		t.to = export.NewSQL(out)
@@ -71,6 +71,10 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 	}
 	return t.run(live, o.Follow)
 }
+
+// before returns the line before one, if there is one. It is read too, and not written: that nothing comes
+// after it is known only where it counts. The lines before that say nothing.
+func before(from uint64) uint64 { return max(from-1, 1) }
 
 // tail is a pass over a journal, which may be growing.
 type tail struct {

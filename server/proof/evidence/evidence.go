@@ -167,7 +167,11 @@ func awaitSigned(fsys readonly.FS, inUse bool, line uint64) (signature, error) {
 				return s, nil
 			}
 		}
-		if !inUse || waited >= signedWait {
+		switch {
+		case inUse && waited >= signedWait: // it may wait for its keeper, or for room
+			return signature{}, fmt.Errorf("it is not known whether line %d counts: it is not signed yet, and "+
+				"the server that has the directory open decides", line)
+		case !inUse:
 			return signature{}, fmt.Errorf(
 				"line %d is not signed yet: a server signs it when it starts",
 				line,

@@ -343,7 +343,7 @@ func unvouched(n uint64, rep *Report, live bool) string {
 	last := words.Counted(n, "line")
 	if live && rep.Unvouched <= signedSoon {
 		return fmt.Sprintf("not signed yet: the server is running; the newest checkpoint covers line "+
-			"%d, %s ago",
+			"%d, %s ago; it is not known yet whether what came after that line counts",
 			rep.Vouched, last)
 	}
 	if rep.Copy {
