@@ -174,7 +174,8 @@ func TestAKeeperOnAFullDiskIsSilent(t *testing.T) {
 	}
 }
 
-// Decision standby.stop: a receive that waits for room ends by a signal, with 74. What it has printed is there.
+// Decision standby.stop: a receive that waits for room ends by a signal, with 74. What it has printed is
+// there.
 func TestASignalEndsAReceiveOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()

@@ -101,7 +101,8 @@ func TestWhatAKeeperLeavesIsNotWaitedFor(t *testing.T) {
 			p.cmd.Process.Signal(syscall.SIGTERM)
 		}
 		p.cmd.Wait()
-		if got := p.cmd.ProcessState.ExitCode(); got != code || strings.Contains(p.said.String(), "is killed") {
+		got := p.cmd.ProcessState.ExitCode()
+		if got != code || strings.Contains(p.said.String(), "is killed") {
 			t.Errorf("it ends with %d, want %d: %s", got, code, p.said)
 		}
 		if !signalled(t, heir, 0) {

@@ -84,8 +84,8 @@ func TestAStandbyByAPipe(t *testing.T) {
 	want(t, 2, "the first line is 1", "tail", "-data", dir, "-from", "0")
 }
 
-// Decision standby.stop: the first signal ends a receive, whatever it waits for, with 0. What it has printed is
-// there, and the directory is free: for the next receive, and for a server that takes over.
+// Decision standby.stop: the first signal ends a receive, whatever it waits for, with 0. What it has printed
+// is there, and the directory is free: for the next receive, and for a server that takes over.
 func TestASignalEndsAReceive(t *testing.T) {
 	t.Parallel()
 	bin, dir := build(t)

@@ -1136,7 +1136,7 @@ class Books:
             if type == "user.access_given":
                 companies.add(data["access"]["company"]["id"])
             if "company" in data:
-                self.there(companies, data["company"], "access of user %s to company" % data["user"])
+                self.there(companies, data["company"], "access to company")
         elif type in ("session.refreshed", "session.ended"):
             self.there(self.sessions, data["session"], "session")
         elif type in ("outbox.parked", "outbox.retried"):

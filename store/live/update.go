@@ -21,8 +21,8 @@ func (v *Value[S, E]) Update(decide func(S, time.Time) ([]E, error),
 	return v.updateWith(kept, decide, after)
 }
 
-// UpdateHere is Update of lines that count once they are on this disk, since they change nothing that is read:
-// readings. It waits for what it saw to be kept, and not for its own line or those of other readings.
+// UpdateHere is Update of lines that count once they are on this disk: readings, which change nothing that is
+// read. It waits for what it saw to be kept, and not for its own line or those of other readings.
 func (v *Value[S, E]) UpdateHere(decide func(S, time.Time) ([]E, error),
 	after func(S, time.Time)) (uint64, error) {
 	return v.updateWith(here, decide, after)

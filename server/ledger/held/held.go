@@ -125,8 +125,8 @@ func (s *Store) Await(ctx context.Context, read func(ledger.State, time.Time) (l
 	})
 }
 
-// UpdateHere is Update of a line that says that somebody has read something: it counts once it is on this disk,
-// whatever the keeper does. What was read waits for the keeper.
+// UpdateHere is Update of a line that says that somebody has read something: it counts once it is on this
+// disk, whatever the keeper does. What was read waits for the keeper.
 func (s *Store) UpdateHere(decide func(ledger.State, time.Time) ([]ledger.Entry, error)) (uint64, error) {
 	return s.keeping.UpdateHere(func(k *ledger.Keeper, now time.Time) ([]ledger.Entry, error) {
 		return decide(k.State, now)

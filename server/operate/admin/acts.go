@@ -98,6 +98,9 @@ func (s *Executor) Do(op string, a *Act) error {
 		return err
 	}
 	said, err := known.do(s, a)
+	if errors.Is(err, live.ErrFailed) {
+		err = fmt.Errorf("%w; it is not known whether this was done", err)
+	}
 	if err == live.ErrSilent { // else what wraps it says how far it came
 		after := "nothing was changed"
 		if Reads(op, a.Form) {

@@ -50,8 +50,8 @@ var ErrErasedMeanwhile = errors.New("personal data was erased meanwhile; try aga
 var ErrErasing = errors.New("personal data is being erased, or an erasure was interrupted; run waybill forget " +
 	"to complete it, then try again")
 
-// NothingToErase is [ErrErasing] of a journal in which an erasure goes on, or was cut short: what is passed on
-// of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]
+// NothingToErase is [ErrErasing] of a journal in which an erasure goes on, or was cut short: what is passed
+// on of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]
 // looks for another.
 func NothingToErase(fsys readonly.FS) (end journal.Head, err error) {
 	found, err := inspect.Follow(fsys, journal.Head{}, func(*journal.Line) error {
