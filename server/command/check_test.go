@@ -170,7 +170,7 @@ func TestOnlyADirectoryThatIsGivenChecksTickets(t *testing.T) {
 		{named, []string{"-feed", demo}, code, rideThere},
 		{named, nil, other, rideThere},
 		{named, []string{"-key", file, "-data", "waybill-data"}, code, rideThere},
-		{map[string]string{"WAYBILL_FEED": demo}, nil, code, rideThere},
+		{map[string]string{"WAYBILL_TICKET_CHECK_FEED": demo}, nil, code, rideThere},
 	} {
 		_, stdout, stderr := run(t, c.env, append(append([]string{"ticket", "check"}, c.args...), c.code)...)
 		if !strings.Contains(stdout, c.says) || stderr != "" && c.says != "NOT GOOD" {

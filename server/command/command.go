@@ -229,6 +229,9 @@ func (p *Process) run(v *verb, args []string) int {
 		code = exitFailed
 		err = fmt.Errorf("the output cannot be written: %w", out.err)
 	}
+	if err != nil && code == exitUsage {
+		err = c.misnamed(err)
+	}
 	if err != nil {
 		p.complain("%v", err)
 		return code

@@ -199,9 +199,61 @@ func TestUsage(t *testing.T) {
 	if code != 2 || !strings.Contains(stderr, "-max-transfers") {
 		t.Errorf("the environment sets no flag: %d, %s", code, stderr)
 	}
-	code, _, stderr = run(t, map[string]string{"WAYBILL_STRICT": "maybe"}, "import", "x")
-	if code != 2 || !strings.Contains(stderr, "WAYBILL_STRICT") {
+	code, _, stderr = run(t, map[string]string{"WAYBILL_IMPORT_STRICT": "maybe"}, "import", "x")
+	if code != 2 || !strings.Contains(stderr, "WAYBILL_IMPORT_STRICT") {
 		t.Errorf("%d, %s", code, stderr)
+	}
+}
+
+// Decision verbs.environment: a variable with a verb's name is of that verb, a short one of serve alone, but
+// for the directory, and for the address that ready asks; an empty one is none. A verb that lacks a flag
+// names the variable that it would take, where the short one is set.
+func TestAVariableIsOfOneVerb(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "is in force", "import", "-data", dir, demoFeed)
+	const nobody = "http://127.0.0.1:1"
+	for _, c := range []struct{ env, line, says string }{
+		{"WAYBILL_ADDR=0.0.0.0:8080 WAYBILL_DATA=" + dir, "desk", "no server has " + dir + " open"},
+		{"WAYBILL_DESK_ADDR=0.0.0.0:8080", "desk", "-addr"},
+		{"WAYBILL_KEY=x WAYBILL_AGAINST=x WAYBILL_DATA=" + dir, "verify", "sound"},
+		{"WAYBILL_VERIFY_AGAINST=nowhere WAYBILL_DATA=" + dir, "verify", "open nowhere"},
+		{"WAYBILL_FORMAT=x WAYBILL_DATA=" + dir, "tail", `{"hash":`},
+		{"WAYBILL_TAIL_FORMAT=x WAYBILL_DATA=" + dir, "tail", `-format "x"`},
+		{"WAYBILL_DATA=nowhere WAYBILL_LOG_DATA=" + dir, "log", "opened"},
+		{"WAYBILL_ADDR=" + nobody, "ready", nobody},
+		{"WAYBILL_ADDR=x WAYBILL_SERVE_ADDR=" + nobody, "ready", nobody},
+		{"WAYBILL_SERVE_ADDR=x WAYBILL_READY_ADDR=" + nobody, "ready", nobody},
+		{"WAYBILL_RATE=x WAYBILL_SERVE_RATE=y", "serve", `-rate "y"`},
+		{"WAYBILL_RATE= WAYBILL_MAX_TRANSFERS=7", "serve", "-max-transfers"},
+		{"WAYBILL_SERVE_RATE= WAYBILL_RATE=x", "serve", `-rate "x"`},
+		{"WAYBILL_TICKET_CHECK_KEY=nowhere", "ticket check x", "-key: open nowhere"},
+		{"WAYBILL_REASON=x", "forget -booking " + strings.Repeat("A", 22),
+			"-reason must be given; WAYBILL_REASON is not read here, but WAYBILL_FORGET_REASON is"},
+		{"WAYBILL_REASON=", "forget -booking " + strings.Repeat("A", 22), "-reason must be given\n"},
+		{"WAYBILL_FROM=2026-11-20", "statement -to 2026-11-20", "but WAYBILL_STATEMENT_FROM is"},
+	} {
+		env := map[string]string{}
+		for _, set := range strings.Fields(c.env) {
+			name, value, _ := strings.Cut(set, "=")
+			env[name] = value
+		}
+		_, stdout, stderr := run(t, env, strings.Fields(c.line)...)
+		if !strings.Contains(stdout+stderr, c.says) {
+			t.Errorf("%s waybill %s\n%s%s\nwant %s", c.env, c.line, stdout, stderr, c.says)
+		}
+	}
+	named := map[string]string{}
+	for _, v := range verbs {
+		for _, o := range v.flags {
+			for _, name := range v.variables(o.name) {
+				what := v.name + " -" + o.name
+				if other := named[name]; other != "" && v.name != "ready" {
+					t.Errorf("%s is of %s and of %s", name, other, what)
+				}
+				named[name] = what
+			}
+		}
 	}
 }
 

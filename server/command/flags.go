@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -146,13 +147,12 @@ func (c *call) read(args []string) error {
 // are variables, and a wrong one is an error like a wrong flag.
 func (c *call) fromEnv() (err error) {
 	for _, absent := range absentFlags[c.verb.name] {
-		if _, ok := c.Env(variable(absent)); ok {
-			return fmt.Errorf("%s: %s", variable(absent), notInBuild)
+		if name, _ := c.variable(absent); name != "" {
+			return fmt.Errorf("%s: %s", name, notInBuild)
 		}
 	}
 	c.VisitAll(func(f *flag.Flag) {
-		name := variable(f.Name)
-		if v, ok := c.Env(name); ok && err == nil {
+		if name, v := c.variable(f.Name); name != "" && err == nil {
 			if err = c.Set(f.Name, v); err != nil {
 				err = fmt.Errorf("%s=%q: %w", name, v, err)
 			}
@@ -161,7 +161,46 @@ func (c *call) fromEnv() (err error) {
 	return err
 }
 
-// variable returns the name of a flag in the environment.
-func variable(flag string) string {
-	return "WAYBILL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+// variable returns which variable gives a flag, and its value; "" is none.
+func (c *call) variable(flag string) (name, value string) {
+	for _, name := range c.verb.variables(flag) {
+		if value, _ := c.Env(name); value != "" {
+			return name, value
+		}
+	}
+	return "", ""
+}
+
+// variables returns the names of a flag in the environment, of which the first that is set counts (decision
+// verbs.environment). A short name is serve's, whose settings others of the same environment do not want.
+func (v *verb) variables(flag string) []string {
+	names := []string{variableOf(v.name, flag)}
+	switch {
+	case v.name == "ready" && flag == "addr": // it asks the server of the same environment
+		names = append(names, variableOf("serve", flag), variableOf(flag))
+	case v.name == "serve", flag == "data":
+		names = append(names, variableOf(flag))
+	}
+	return names
+}
+
+// variableOf returns the variable whose name has some words.
+func variableOf(words ...string) string {
+	name := strings.ToUpper(strings.Join(append([]string{"WAYBILL"}, words...), "_"))
+	return strings.NewReplacer("-", "_", " ", "_").Replace(name)
+}
+
+// misnamed adds to an error that names a flag which nobody has given the variable that would give it, where
+// one is set that gives it to serve alone.
+func (c *call) misnamed(err error) error {
+	c.VisitAll(func(f *flag.Flag) {
+		short := variableOf(f.Name)
+		value, _ := c.Env(short)
+		named := regexp.MustCompile(`\B-` + f.Name + `\b([^-]|$)`).MatchString(err.Error())
+		if named && value != "" && !c.isGiven(f.Name) {
+			err = fmt.Errorf("%w; %s is not read here, but %s is", err, short,
+				variableOf(c.verb.name, f.Name))
+		}
+	})
+	return err
 }

@@ -73,8 +73,9 @@ func (c *call) usage(to io.Writer) {
 	about := c.verb.about
 	wrap(to, "", strings.ToUpper(about[:1])+about[1:]+". "+c.verb.more)
 	fmt.Fprintln(to)
-	wrap(to, "", "Flags come before operands. "+
-		"Each flag can also be set in the environment, as WAYBILL_<FLAG>.")
+	names := c.verb.variables("<flag>")
+	wrap(to, "", "Flags come before operands. Each flag can also be set in the environment, as "+
+		names[len(names)-1]+".")
 	fmt.Fprintln(to)
 	c.VisitAll(func(f *flag.Flag) {
 		value, about := flag.UnquoteUsage(f)

@@ -26,7 +26,7 @@ func TestWhatIsNotInTheLeanBuild(t *testing.T) {
 			strings.Fields(line)...)
 	}
 	for _, name := range []string{"TEST_CLOCK", "FROZEN", "SEED", "TEST_CONTROL", "WORLDS", "VARY"} {
-		env := map[string]string{"WAYBILL_" + name: ""}
+		env := map[string]string{"WAYBILL_" + name: "1"}
 		code, _, stderr := run(t, env, "serve")
 		if code != 2 || !strings.Contains(stderr, "WAYBILL_"+name+": not in this build") {
 			t.Errorf("%s: exit %d, %s", name, code, stderr)
