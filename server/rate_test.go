@@ -117,7 +117,7 @@ func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
 		{"10.0.0.1:5", "10.2.2.2", "https", "10.2.2.2", true},
 		{"10.0.0.1:5", "198.51.100.1, nonsense", "https", "10.0.0.1", true},
 		{"10.0.0.1:5", "", "https", "10.0.0.1", true},
-		{"[fd00::2]:5", "2001:db8:1:2::7", "HTTPS", "2001:db8:1:2::/64", false},
+		{"[fd00::2]:5", "2001:db8:1:2::7", "HTTPS", "2001:db8:1:2::/64", true},
 	} {
 		s := web.NewCore(web.Config{TrustedProxies: proxies})
 		r := httptest.NewRequest("GET", "/", nil)

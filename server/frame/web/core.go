@@ -96,6 +96,8 @@ type Core struct {
 	addresses *Limiter // of those who show no valid key
 
 	making *Places // pages of lists
+
+	told sync.Map // the headers of proxies that the log has named as not understood
 }
 
 // NewCore makes a core that has nothing open yet.
