@@ -34,6 +34,7 @@ const (
 	maxAnswer = 1 << 20          // bytes
 	floor     = 10 * time.Second // between fetches
 	maxAge    = 10 * time.Minute // of keys, while the provider answers
+	retry     = time.Minute      // after which old keys that could not be had anew are fetched again
 )
 
 // Config names an identity provider (decision idtoken.checked).
@@ -51,6 +52,7 @@ type Client struct {
 
 	mu    sync.Mutex   // one fetch at a time
 	tried atomic.Int64 // when keys were last fetched, in vain or not: Unix milliseconds
+	got   atomic.Int64 // when not in vain
 }
 
 // Trusted is the provider whose ID tokens a server takes.
@@ -110,7 +112,8 @@ func (c *Client) Issuer() string {
 // Verify checks an ID token at an instant. Keys are fetched when there are none, when they are old, and when
 // the token's is not among them. The error is auth.ErrCredentials.
 func (c *Client) Verify(ctx context.Context, token string, now time.Time) (who *auth.Identity, err error) {
-	for _, fetch := range []bool{c.since(now) >= maxAge, true} {
+	old := since(&c.got, now) >= maxAge && since(&c.tried, now) >= retry
+	for _, fetch := range []bool{old, true} {
 		if fetch {
 			c.fetchKeys(ctx, now)
 		}
@@ -130,7 +133,7 @@ func (c *Client) Verify(ctx context.Context, token string, now time.Time) (who *
 func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cfg.JWKS == "" || c.since(now) < floor {
+	if c.cfg.JWKS == "" || since(&c.tried, now) < floor {
 		return
 	}
 	c.tried.Store(now.UnixMilli())
@@ -139,6 +142,7 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 		var keys *KeySet
 		if keys, err = ParseKeySet(text); err == nil {
 			c.keys.Store(keys)
+			c.got.Store(now.UnixMilli())
 		}
 	}
 	if err != nil {
@@ -151,9 +155,9 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 	}
 }
 
-// since is how long ago keys were last fetched.
-func (c *Client) since(now time.Time) time.Duration {
-	return now.Sub(time.UnixMilli(c.tried.Load()))
+// since is how long ago something was, in Unix milliseconds.
+func since(then *atomic.Int64, now time.Time) time.Duration {
+	return now.Sub(time.UnixMilli(then.Load()))
 }
 
 // get reads a file, or what a URL answers.

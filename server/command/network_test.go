@@ -1,13 +1,16 @@
 package command
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -15,16 +18,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"waybill/server/front"
 )
 
-// writePair writes a new certificate for 127.0.0.1, which is its own authority, and its key.
-func writePair(t *testing.T, cert, key string, serial int64) *x509.Certificate {
+// writePair writes a new certificate for 127.0.0.1, which is its own authority, and its key. The files have
+// the same time each time, as those of some tools.
+func writePair(t *testing.T, cert, key string, serial int64, life time.Duration) *x509.Certificate {
 	t.Helper()
 	private, _ := ecdsa.GenerateKey(elliptic.P256(), nil)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial),
-		NotAfter:     time.Now().Add(time.Hour),
+		NotAfter:     time.Now().Add(life),
 		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(nil, template, template, private.Public(), private)
@@ -39,9 +46,7 @@ func writePair(t *testing.T, cert, key string, serial int64) *x509.Certificate {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// whatever the file system's clock counts in
-		later := time.Now().Add(time.Duration(serial) * time.Second)
-		if err := os.Chtimes(name, later, later); err != nil {
+		if err := os.Chtimes(name, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +62,7 @@ func TestServeOverTLS(t *testing.T) {
 	cert := filepath.Join(dir, "cert.pem")
 	key := filepath.Join(dir, "key.pem")
 	pool := x509.NewCertPool()
-	pool.AddCert(writePair(t, cert, key, 1))
+	pool.AddCert(writePair(t, cert, key, 1, time.Hour))
 	s := serveTLS(t, pool, "-data", filepath.Join(dir, "data"), "-tls-cert", cert, "-tls-key", key)
 	get := func(want int64) *http.Response {
 		t.Helper()
@@ -85,7 +90,7 @@ func TestServeOverTLS(t *testing.T) {
 		return resp
 	}
 	get(1)
-	pool.AddCert(writePair(t, cert, key, 2))
+	pool.AddCert(writePair(t, cert, key, 2, time.Hour))
 	get(2)
 	if err := os.WriteFile(cert, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
@@ -93,7 +98,7 @@ func TestServeOverTLS(t *testing.T) {
 	get(2)
 	os.Remove(key)
 	get(2)
-	pool.AddCert(writePair(t, cert, key, 3))
+	pool.AddCert(writePair(t, cert, key, 3, time.Hour))
 	get(3)
 	if c, err := tls.Dial("tcp", s.addr, &tls.Config{
 		RootCAs:    pool,
@@ -119,6 +124,64 @@ func TestServeOverTLS(t *testing.T) {
 	if code := s.stop(); code != 0 {
 		t.Errorf("exit %d", code)
 	}
+}
+
+// Decision connections.limit: what cannot be used is not taken for what is in use, and is told once; of a
+// certificate that ends soon there is one WARN a day.
+func TestACertificateIsRenewedOrTold(t *testing.T) {
+	dir := t.TempDir()
+	cert := filepath.Join(dir, "cert.pem")
+	key := filepath.Join(dir, "key.pem")
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		pair := &front.Certificate{Cert: cert, Key: key, Log: slog.New(slog.NewTextHandler(&logged, nil))}
+		get := func(serial int64, warnings int) {
+			t.Helper()
+			for range 2 {
+				got, err := pair.Get(nil)
+				if err != nil || got.Leaf.SerialNumber.Int64() != serial {
+					t.Fatalf("serial %v, %v, want %d", got.Leaf.SerialNumber, err, serial)
+				}
+			}
+			if n := strings.Count(logged.String(), "level=WARN"); n != warnings {
+				t.Errorf("%d warnings, want %d\n%s", n, warnings, &logged)
+			}
+		}
+		const day = 24 * time.Hour
+		writePair(t, cert, key, 1, 15*day)
+		get(1, 0)
+		old, err := os.ReadFile(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writePair(t, cert, key, 2, 15*day)
+		renewed, err := os.ReadFile(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rewrite := func(name string, text []byte) {
+			at := time.Unix(1, 0)
+			if err := errors.Join(os.WriteFile(name, text, 0o600), os.Chtimes(name, at, at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rewrite(key, old) // not yet the one that fits
+		get(1, 1)
+		rewrite(key, renewed)
+		get(2, 1)
+		time.Sleep(day)
+		get(2, 2)
+		time.Sleep(day - time.Second)
+		get(2, 2)
+		time.Sleep(time.Second)
+		get(2, 3)
+		writePair(t, cert, key, 3, 90*day)
+		time.Sleep(day)
+		get(3, 3)
+		if said := logged.String(); !strings.Contains(said, cert) || strings.Contains(said, "PRIVATE") {
+			t.Error(said)
+		}
+	})
 }
 
 // Decision verbs.exits: what the command line alone shows wrong is 2; a certificate that cannot be read, 78.

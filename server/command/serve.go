@@ -143,21 +143,32 @@ func (c *call) peers(cfg *server.Config) error {
 	return nil
 }
 
-// mailPassword reads the password for the mail server. It has a file because flags and environment of a
-// process can be read by others on the machine.
+// mailPassword has the password for the mail server read at each sign-in there, and now, so that a wrong file
+// is told here and not by the first letter.
 func (c *call) mailPassword(cfg *server.Config) error {
-	file := c.text("smtp-password-file")
-	if file == "" {
+	const flag = "smtp-password-file"
+	if c.text(flag) == "" {
 		return nil
 	}
+	cfg.Mail.Password = func() (string, error) { return c.passwordIn(flag) }
+	_, err := c.passwordIn(flag)
+	return err
+}
+
+// passwordIn reads the password in the file that a flag names. It has a file because flags and environment of
+// a process can be read by others on the machine.
+func (c *call) passwordIn(flag string) (string, error) {
+	file := c.text(flag)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("-smtp-password-file: %w", err)
+		return "", fmt.Errorf("-%s: %w", flag, err)
 	}
 	// Editors end a file with a newline, some with two characters: neither is of the password.
 	line, _, _ := strings.Cut(string(text), "\n")
-	cfg.Mail.Password = strings.TrimSuffix(line, "\r")
-	return nil
+	if line = strings.TrimSuffix(line, "\r"); line == "" {
+		err = fmt.Errorf("-%s: the first line of %s is empty", flag, file)
+	}
+	return line, err
 }
 
 // identityProvider reads the -idp flags; without any the development provider is trusted. Its keys are not

@@ -105,7 +105,7 @@ var serveVerbs = []verb{
 			{"letters-days", web.LettersDays, "keep e-mails that became files for this number of `days`, 1 to 3650"},
 			{"smtp-from", "waybill@localhost", "the `address` that e-mails come from"},
 			{"smtp-user", "", "the `name` that signs in at the mail server"},
-			{"smtp-password-file", "", "the `file` whose first line is the password for the mail server"},
+			{"smtp-password-file", "", "the `file` whose first line is the password for the mail server; it is read at each sign-in there"},
 			{"smtp-tls", "",
 				"the `mode` of TLS to the mail server: implicit, starttls or none; by default implicit on port 465, else starttls where the server offers it"},
 			{"tls-cert", "",

@@ -75,15 +75,10 @@ func createReport(name string) (*os.File, error) {
 
 // readForConform reads the files that flags name.
 func (c *call) readForConform(opt *conform.Options) error {
-	if name := c.text("password-file"); name != "" {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("-password-file: %w", err)
-		}
-		line, _, _ := strings.Cut(string(text), "\n")
-		opt.Password = strings.TrimSuffix(line, "\r")
-		if opt.Password == "" {
-			return fmt.Errorf("-password-file: the first line of %s is empty", name)
+	if c.text("password-file") != "" {
+		var err error
+		if opt.Password, err = c.passwordIn("password-file"); err != nil {
+			return err
 		}
 	}
 	if name := c.text("known"); name != "" {

@@ -130,7 +130,7 @@ func TestCodesTellWhetherAskingAgainIsOfUse(t *testing.T) {
 		s := (&smtpd{starttls: config, user: "u\x00geheim", replies: replies}).start(t)
 		m := mailer(t, s.addr, func(cfg *MailConfig) {
 			cfg.User = "u"
-			cfg.Password = "geheim"
+			cfg.Password = always("geheim")
 			cfg.Roots = roots
 		})
 		wantError(t, c.command+" "+c.reply,
@@ -185,7 +185,7 @@ func TestAServerThatNeverAnswersIsLeft(t *testing.T) {
 			}}
 		m := mailer(t, s.start(t).addr, func(cfg *MailConfig) {
 			cfg.User = "u"
-			cfg.Password = "p"
+			cfg.Password = always("p")
 			cfg.Roots = roots
 		})
 		err := m.Send(ctx, lesia, []byte("Subject: x\r\n\r\n"))

@@ -114,8 +114,9 @@ func (p *Peer) Post(ctx context.Context, id string, body []byte) error {
 type MailConfig struct {
 	Addr string // HOST:PORT
 	From string // a bare address
-	// sent by TLS only, but to a loopback address; without a user nobody signs in
-	User, Password string
+	User string // who signs in; "": nobody
+	// Password is asked for at each sign-in, and sent by TLS only, but to a loopback address.
+	Password func() (string, error)
 	// "": implicit on port 465, else STARTTLS where offered; "implicit", "starttls" (required), "none"
 	TLS     string
 	Roots   *x509.CertPool // nil: the system's
@@ -226,8 +227,12 @@ func (m *Mailer) steps(conn net.Conn, c **smtp.Client, to string, message []byte
 			return err
 		}},
 		{"auth", false, func() (err error) {
-			if m.cfg.User != "" {
-				err = (*c).Auth(smtp.PlainAuth("", m.cfg.User, m.cfg.Password, m.host))
+			password := ""
+			if m.cfg.Password != nil {
+				password, err = m.cfg.Password()
+			}
+			if m.cfg.User != "" && err == nil {
+				err = (*c).Auth(smtp.PlainAuth("", m.cfg.User, password, m.host))
 			}
 			return err
 		}},

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"crypto/tls"
+	"io/fs"
 	"net"
 	"strings"
 	"testing"
@@ -66,7 +67,7 @@ func TestAServerMustShowWhoItIs(t *testing.T) {
 		} {
 			m := mailer(t, s.addr, func(cfg *MailConfig) {
 				cfg.User = "u"
-				cfg.Password = geheim
+				cfg.Password = always(geheim)
 				cfg.TLS = mode
 				change(cfg)
 			})
@@ -87,7 +88,7 @@ func TestCredentialsAreChecked(t *testing.T) {
 			s.user = "u\x00" + geheim
 			s.start(t)
 			m := mailer(t, s.addr, func(cfg *MailConfig) {
-				if cfg.User, cfg.Password, cfg.Roots = "u", password, roots; s.implicit != nil {
+				if cfg.User, cfg.Password, cfg.Roots = "u", always(password), roots; s.implicit != nil {
 					cfg.TLS = "implicit"
 				}
 			})
@@ -107,6 +108,25 @@ func TestCredentialsAreChecked(t *testing.T) {
 	wantError(t, "no AUTH", m.Send(t.Context(), lesia, nil), false, "mail: auth: 535")
 }
 
+// The password is asked for at each sign-in, as its file may be renewed; one that cannot be read is a failure
+// that may pass.
+func TestThePasswordMayChange(t *testing.T) {
+	s := (&smtpd{user: "u\x00" + geheim}).start(t)
+	password, unread := "Geheim", error(nil)
+	m := mailer(t, s.addr, func(cfg *MailConfig) {
+		cfg.User = "u"
+		cfg.Password = func() (string, error) { return password, unread }
+	})
+	message := []byte("Subject: x\r\n\r\n")
+	wantError(t, "the old one", m.Send(t.Context(), lesia, message), false, "mail: auth: 535")
+	password, unread = geheim, fs.ErrPermission
+	wantError(t, "unread", m.Send(t.Context(), lesia, message), false, "mail: auth")
+	unread = nil
+	if err := m.Send(t.Context(), lesia, message); err != nil {
+		t.Error(err)
+	}
+}
+
 // The address 0.0.0.0 is this machine's, but none that may have a password in clear.
 func TestAPasswordIsNotSentInClear(t *testing.T) {
 	config, roots := certificate()
@@ -115,7 +135,7 @@ func TestAPasswordIsNotSentInClear(t *testing.T) {
 		_, port, _ := net.SplitHostPort(s.addr)
 		m := mailer(t, "0.0.0.0:"+port, func(cfg *MailConfig) {
 			cfg.User = "u"
-			cfg.Password = geheim
+			cfg.Password = always(geheim)
 			cfg.Roots = roots
 		})
 		err := m.Send(t.Context(), lesia, []byte("Subject: x\r\n\r\n"))
@@ -140,7 +160,7 @@ func TestAMailConfigurationIsChecked(t *testing.T) {
 		{MailConfig{Addr: "127.0.0.1:25", From: from, TLS: "none", User: "u"}, ""},
 		{MailConfig{Addr: "localhost:25", From: from, TLS: "none", User: "u"}, ""},
 		{MailConfig{Addr: "mail.example.com:25", From: from, TLS: "none"}, ""},
-		{MailConfig{Addr: "mail.example.com:25", From: from, TLS: "none", User: "u", Password: geheim}, "TLS: without it no password"},
+		{MailConfig{Addr: "mail.example.com:25", From: from, TLS: "none", User: "u", Password: always(geheim)}, "TLS: without it no password"},
 		{MailConfig{Addr: "localhost.example.com:25", From: from, TLS: "none", User: "u"}, "TLS: without it no password"},
 		{MailConfig{Addr: "mail.example.com:587", From: from, User: "u"}, ""},
 		{MailConfig{Addr: "mail.example.com", From: from}, "HOST:PORT"},
@@ -173,4 +193,9 @@ func TestAMailConfigurationIsChecked(t *testing.T) {
 			t.Errorf("%s: TLS %q, want %q", addr, m.cfg.TLS, want)
 		}
 	}
+}
+
+// always returns a password that does not change.
+func always(password string) func() (string, error) {
+	return func() (string, error) { return password, nil }
 }
