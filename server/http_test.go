@@ -65,7 +65,7 @@ func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
 		"/nothing":     503,
 	} {
 		w := httptest.NewRecorder()
-		server.Unavailable(w, httptest.NewRequest("GET", target, nil))
+		server.Unavailable(server.Config{}).ServeHTTP(w, httptest.NewRequest("GET", target, nil))
 		if w.Code != status {
 			t.Errorf("%s: status %d, want %d", target, w.Code, status)
 		}

@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"bytes"
 	"cmp"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -10,6 +13,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/front"
 	"waybill/server/lab/bench"
 	"waybill/server/lab/rig"
 )
@@ -67,6 +71,74 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 	w := rig.RequestFrom(open, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: https://shop.example.com")
 	if w.Code != 405 {
 		t.Errorf("OPTIONS that is no question beforehand: %d", w.Code)
+	}
+}
+
+// Decisions answers.tags, probes.open: what is refused before there is a server, and while it drains and
+// another takes its place, has what all answers have; it is logged, and counted by the server that comes.
+func TestWhatIsRefusedBeforeTheServerIsThere(t *testing.T) {
+	const shop = "https://shop.example.com"
+	var logged bytes.Buffer
+	cfg := server.Config{
+		Dir:     t.TempDir(),
+		Log:     slog.New(slog.NewTextHandler(&logged, nil)),
+		Origins: []string{shop},
+		Lab:     rig.NoClock(),
+	}
+	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ask := func(method, path string) (*http.Response, string) {
+		t.Helper()
+		r, _ := http.NewRequest(method, f.URL+path, nil)
+		r.Header.Set("Origin", shop)
+		r.Header.Set("Access-Control-Request-Method", "GET")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		return resp, string(body)
+	}
+	refused := func(when string) {
+		t.Helper()
+		for method, want := range map[string]int{"OPTIONS": 204, "GET": 503} {
+			resp, _ := ask(method, "/v2/cities")
+			h := resp.Header
+			if resp.StatusCode != want || h.Get("Access-Control-Allow-Origin") != shop ||
+				h.Get("Vary") != "Origin" || h.Get("X-Request-Id") == "" {
+				t.Errorf("%s: %s %d %v", when, method, resp.StatusCode, h)
+			}
+		}
+	}
+	counted := func(when string) {
+		t.Helper()
+		rig.Eventually(t, when, func() bool {
+			_, body := ask("GET", "/metrics")
+			return strings.Contains(body, "waybill_http_requests_total{route=\"/\",status=\"503\"} 1\n")
+		})
+	}
+	refused("before it is open")
+	if err := f.Open(); err != nil {
+		t.Fatal(err)
+	}
+	f.Serve()
+	counted("the first is counted")
+	if err := f.Replace(cfg, func() error {
+		refused("while another takes its place")
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	counted("the second is counted")
+	if err := f.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(logged.String(), "route=/ status=503"); n != 2 {
+		t.Errorf("%d refusals are logged\n%s", n, &logged)
 	}
 }
 
@@ -187,7 +259,7 @@ func TestNoCacheKeepsARefusal(t *testing.T) {
 			"beyond the rate":       limited,
 			"with a fault":          faulty.Handler(),
 			"closed":                closed,
-			"starting or draining":  http.HandlerFunc(server.Unavailable),
+			"starting or draining":  server.Unavailable(server.Config{}),
 			"nothing that there is": v.S,
 		} {
 			asked := filled

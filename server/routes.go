@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"waybill/auth"
 	"waybill/booking"
@@ -74,7 +73,9 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 // route makes the handler of all routes. Nothing of ServeMux's own answers is ever seen.
 func (s *Server) route() {
 	routes := s.routes()
-	s.Counts = web.NewCounts(routes)
+	if s.Counts = s.options.Counts; s.Counts == nil {
+		s.Counts = web.NewCounts(routes)
+	}
 	for pattern, h := range routes {
 		s.Mux.HandleFunc(pattern, h)
 	}
@@ -90,12 +91,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) answer(rec *web.Recorder, r *http.Request) {
 	p := r.URL.Path
 	switch {
+	case s.AllowOrigin(rec, r): // and has answered
 	case s.unavailable && p != "/livez":
 		s.Refuse(rec, r, web.ErrUnavailable)
 	case rec.Spare() && !slices.Contains(web.Unlimited, p):
 		rec.Header().Set("Connection", "close")
 		s.Refuse(rec, r, web.ErrManyConnections)
-	case s.AllowOrigin(rec, r): // and has answered
 	case (strings.HasPrefix(p, "/rest/offers/") || strings.HasPrefix(p, "/rest/orders/")) &&
 		path.Clean(p) != p:
 		r.Pattern = p[:len("/rest/orders/")]
@@ -110,14 +111,11 @@ func (s *Server) answer(rec *web.Recorder, r *http.Request) {
 	}
 }
 
-// Unavailable answers a request that comes before the server is open, or while it drains: alive, not ready.
-func Unavailable(w http.ResponseWriter, r *http.Request) {
-	unavailable().ServeHTTP(w, r)
-}
-
-var unavailable = sync.OnceValue(func() *Server {
-	var none Config
-	s := newServer(none, none.web())
+// Unavailable returns what answers the requests that come before a server of the configuration is open, or
+// while it drains: alive, not ready.
+func Unavailable(cfg Config) *Server {
+	cfg.Loaded = Loaded{}
+	s := newServer(cfg, cfg.web())
 	s.unavailable = true
 	return s
-})
+}

@@ -72,6 +72,7 @@ type Config struct {
 	IDP           *oidc.Client // verifies ID tokens; nil trusts the built-in development provider
 	SecureCookies bool         // marks cookies Secure also where the server itself does not speak TLS
 	Connections   func() int   // how many are open, for /metrics; nil where nobody counts
+	Counts        *web.Counts  // what was refused before the server was there; nil: nothing
 	Backlog       *web.Backlog // what clients have not taken, worlds' clients too; nil: a new one
 
 	Rate           web.Rate

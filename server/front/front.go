@@ -73,7 +73,7 @@ func On(cfg server.Config, ln net.Listener, secured *tls.Config) *Front {
 	}
 	conns := web.Listener(ln, most, cfg.TrustedProxies, cfg.Backlog)
 	f.conns = conns
-	f.cfg = cfg
+	f.expect(cfg)
 	if secured == nil {
 		go func() { f.Ended <- f.clients.Serve(conns) }()
 		return f
@@ -98,7 +98,9 @@ func (f *Front) Open() error {
 		socket, err = web.ListenSocket(path)
 		return err
 	}
-	s, err := server.Open(f.cfg)
+	cfg := f.cfg
+	cfg.Counts = f.gate.waiting.Load().Counts
+	s, err := server.Open(cfg)
 	if err != nil {
 		if socket != nil {
 			err = errors.Join(err, socket.Close())
@@ -108,6 +110,12 @@ func (f *Front) Open() error {
 	f.operators = serveOperators(socket, s, f.Ended)
 	f.Server = s
 	return nil
+}
+
+// expect has clients hear that a server of the configuration is to come, as that would tell them.
+func (f *Front) expect(cfg server.Config) {
+	f.cfg = cfg
+	f.gate.waiting.Store(server.Unavailable(cfg))
 }
 
 // Config returns how the directory is served.
@@ -162,7 +170,7 @@ func (f *Front) Replace(cfg server.Config, prepare func() error) error {
 	if err != nil {
 		f.Server.Log.Warn("the directory that was replaced did not close cleanly", "err", err)
 	}
-	f.cfg = cfg
+	f.expect(cfg)
 	if err := prepare(); err != nil {
 		return err
 	}
@@ -176,7 +184,8 @@ func (f *Front) Replace(cfg server.Config, prepare func() error) error {
 // gate answers 503 until there is a handler behind it, and while it drains.
 type gate struct {
 	open     atomic.Pointer[http.Handler]
-	underWay sync.RWMutex // each request reads; who stops writes
+	waiting  atomic.Pointer[server.Server] // answers 503
+	underWay sync.RWMutex                  // each request reads; who stops writes
 }
 
 // shut lets no further request in, and reports whether those under way have ended in time. Who opens again
@@ -203,17 +212,14 @@ func (g *gate) shut(ctx context.Context) bool {
 
 // ServeHTTP answers 503 until the directory is open, and again while the last requests are finished.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !g.underWay.TryRLock() {
-		server.Unavailable(w, r)
-		return
+	if g.underWay.TryRLock() {
+		defer g.underWay.RUnlock()
+		if h := g.open.Load(); h != nil {
+			(*h).ServeHTTP(w, r)
+			return
+		}
 	}
-	defer g.underWay.RUnlock()
-	h := g.open.Load()
-	if h == nil {
-		server.Unavailable(w, r)
-		return
-	}
-	(*h).ServeHTTP(w, r)
+	g.waiting.Load().ServeHTTP(w, r)
 }
 
 // NewServer makes what serves requests. The limits of a connection are in decision requests.slow.

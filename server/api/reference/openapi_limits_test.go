@@ -229,7 +229,7 @@ func TestDocumentHasRareAnswers(t *testing.T) {
 		method, path := v.Target(pattern)
 		r := httptest.NewRequest(method, v.Fill(path), nil)
 		w := httptest.NewRecorder()
-		server.Unavailable(w, r)
+		server.Unavailable(server.Config{}).ServeHTTP(w, r)
 		if problems := rig.Undocumented(r, w); len(problems) > 0 || w.Code != 503 && path != "/livez" {
 			t.Errorf("%s: %d %s", pattern, w.Code, problems)
 		}
