@@ -11,7 +11,6 @@ import (
 	"unsafe"
 
 	"waybill/server"
-	"waybill/server/api/reference"
 	"waybill/server/frame/web"
 	"waybill/server/lab/bench"
 	"waybill/server/lab/rig"
@@ -115,6 +114,7 @@ func slowReadersOfTheDocument(t *testing.T, s http.Handler) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	size := int64(rig.RequestFrom(s, "192.0.2.1:1", "GET", "/openapi.json").Body.Len())
 	const bound = 256 << 10
 	backlog := web.NewBacklog(web.BacklogLimits{OfAddress: bound, InAll: bound})
 	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
@@ -135,7 +135,7 @@ func slowReadersOfTheDocument(t *testing.T, s http.Handler) {
 		conns = append(conns, c)
 	}
 	for i, c := range conns {
-		n, err := io.CopyN(io.Discard, c, int64(len(reference.OpenAPI)))
+		n, err := io.CopyN(io.Discard, c, size)
 		if err != nil {
 			t.Errorf("reader %d has %d bytes of the document: %v", i, n, err)
 		}

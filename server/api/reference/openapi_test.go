@@ -8,13 +8,46 @@ import (
 	"go/token"
 	"maps"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"waybill/server"
+	"waybill/server/api/reference"
 	"waybill/server/lab/recorded/schema"
 	"waybill/server/lab/rig"
 )
+
+// Decision docs.openapi: the document of a server without a test clock has nothing of it, and leaves nothing
+// open; else it is as it stands in the repository.
+func TestTheDocumentIsOfThisServer(t *testing.T) {
+	plain, _ := rig.Demo(t, server.Config{})
+	clocked, _ := rig.Demo(t, server.Config{Lab: rig.TestClock()})
+	ask := func(s *server.Server) string {
+		return rig.RequestFrom(s, "192.0.2.1:1", "GET", "/openapi.json").Body.String()
+	}
+	if ask(clocked) != string(reference.OpenAPI) {
+		t.Error("with a test clock it is another")
+	}
+	text := ask(plain)
+	doc := schema.MustRead([]byte(text))
+	paths := maps.Clone(rig.Object(rig.Specification, "paths"))
+	delete(paths, "/test/clock")
+	if got := rig.Object(map[string]any(doc), "paths"); !reflect.DeepEqual(got, paths) {
+		t.Errorf("it has the paths %q", slices.Sorted(maps.Keys(got)))
+	}
+	refers := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"#/components/schemas/([^"]+)"`).FindAllStringSubmatch(text, -1) {
+		refers[m[1]] = true
+	}
+	there := slices.Sorted(maps.Keys(rig.Object(map[string]any(doc), "components", "schemas")))
+	if got := slices.Sorted(maps.Keys(refers)); !slices.Equal(got, there) {
+		t.Errorf("it refers to the schemas %q, and has %q", got, there)
+	}
+}
 
 // The errorCodes of the code are those of the document.
 func TestDocumentHasTheErrorCodes(t *testing.T) {

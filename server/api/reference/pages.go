@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,10 +24,17 @@ var (
 	textType = []string{"text/plain; charset=utf-8"}
 )
 
-// openAPI returns the document as it is sent.
-var openAPI = sync.OnceValue(func() *web.Shared {
-	return web.NewShared(web.ContentType, OpenAPI)
+// openAPI returns the document as it is sent, where there is a test clock and where there is none.
+var openAPI = sync.OnceValue(func() map[bool]*web.Shared {
+	return map[bool]*web.Shared{
+		true:  web.NewShared(web.ContentType, OpenAPI),
+		false: web.NewShared(web.ContentType, ofTheClock.ReplaceAll(OpenAPI, nil)),
+	}
 })
+
+// ofTheClock matches in the document what only the test clock's calls have.
+var ofTheClock = regexp.MustCompile(
+	`(?ms)^(  "/test/clock": \{.*?^  \},\n|   "Clock(Move|Answer)": \{.*?^   \},\n)`)
 
 // texts returns the pages of server/docs as they are sent as text, by name.
 var texts = sync.OnceValue(func() map[string]*web.Shared {

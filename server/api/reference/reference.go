@@ -55,7 +55,7 @@ func New(core *web.Core, finder *search.Finder) *Publisher {
 
 // GetOpenAPI answers GET /openapi.json.
 func (s *Publisher) GetOpenAPI(w http.ResponseWriter, r *http.Request) error {
-	return openAPI().SendTagged(w, r)
+	return openAPI()[s.Config.TestClock].SendTagged(w, r)
 }
 
 // GetPage answers GET /docs/{page} with the page of server/docs/made that the path names, or with a file of
