@@ -51,7 +51,7 @@ func TestBehindAProxyTheClientCounts(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("X-Forwarded-Proto", "https")
-	if s.CompanyRoom().SetCookie(w, r, company.AccessCookie, "/", "x",
+	if s.CompanyRoom().SetCookie(w, r, company.AccessCookie, "x",
 		time.Minute); !strings.Contains(w.Header().Get("Set-Cookie"), "Secure") {
 		t.Error(w.Header())
 	}

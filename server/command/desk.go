@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 
+	"waybill/server/frame/web"
 	"waybill/server/front"
 	"waybill/server/operate/door"
 )
@@ -14,7 +15,7 @@ func (c *call) desk() (int, error) {
 	// A desk that others reach would have everybody act in the operator's name.
 	addr := c.text("addr")
 	host, _, err := net.SplitHostPort(addr)
-	if err != nil || !front.IsLoopback(host) {
+	if err != nil || !web.IsLoopback(host) {
 		return exitUsage, fmt.Errorf("-addr %q must be a loopback address, as in 127.0.0.1:8082", addr)
 	}
 	socket, err := front.Socket(c.dir)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"waybill/server/frame/web"
 )
 
 // Ready asks a server whether it is ready; nil is yes. The answer is waited for so long. A certificate is not
@@ -18,7 +20,7 @@ func Ready(base string, within time.Duration) error {
 	if err != nil {
 		return err
 	}
-	local := IsLoopback(u.Hostname())
+	local := web.IsLoopback(u.Hostname())
 	client := http.Client{
 		Timeout: within,
 		Transport: &http.Transport{
@@ -34,12 +36,6 @@ func Ready(base string, within time.Duration) error {
 		return fmt.Errorf("%s is not ready: %s", base, resp.Status)
 	}
 	return nil
-}
-
-// IsLoopback reports whether a host names this machine to itself.
-func IsLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // thisMachine is the host of an address that names none, or all.

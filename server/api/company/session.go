@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"net/http"
 	"runtime"
 	"slices"
@@ -22,8 +23,13 @@ import (
 const (
 	AccessCookie  = "waybill_access"
 	RefreshCookie = "waybill_refresh"
-	refreshPath   = "/v2/auth"
 )
+
+// paths are those that the cookies are sent to.
+var paths = map[string]string{
+	AccessCookie:  "/",
+	RefreshCookie: "/v2/auth",
+}
 
 // userHandler answers a request of a user who is signed in.
 type userHandler func(http.ResponseWriter, *http.Request, *auth.Principal) error
@@ -37,23 +43,24 @@ func (s *Portal) User(may auth.Permission,
 		}
 		return h(w, r, p)
 	}
-	return web.Identified(s.Core, web.ErrUnauthorized, allowed, func(r *http.Request) string {
-		return cookie(r, AccessCookie)
-	},
-		func(st ledger.State, token auth.Hash, now time.Time) *auth.Principal {
-			p := st.Accounts.Caller(token, false, now)
-			// When it was last used is kept in memory only: a line for every request would be too much.
-			if p != nil {
-				p.Session.Touch(now)
-			}
-			return p
-		},
-		func(p *auth.Principal) error {
-			if !p.Access.Role.May(may) {
-				return web.ErrForbidden
-			}
-			return nil
-		})
+	find := func(st ledger.State, token auth.Hash, now time.Time) *auth.Principal {
+		p := st.Accounts.Caller(token, false, now)
+		// When it was last used is kept in memory only: a line for every request would be too much.
+		if p != nil {
+			p.Session.Touch(now)
+		}
+		return p
+	}
+	mayDo := func(p *auth.Principal) error {
+		if !p.Access.Role.May(may) {
+			return web.ErrForbidden
+		}
+		return nil
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		token := func(r *http.Request) string { return s.cookie(w, r, AccessCookie) }
+		web.Identified(s.Core, web.ErrUnauthorized, allowed, token, find, mayDo)(w, r)
+	}
 }
 
 // siteBody reads a body that another site's page must not have made a browser send.
@@ -74,21 +81,34 @@ func (s *Portal) noBody(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// cookie returns a cookie's value; "" when there is none or more than one.
-func cookie(r *http.Request, name string) string {
-	if list := r.CookiesNamed(name); len(list) == 1 {
+// cookie returns a cookie's value; "" when there is none. Of several, which of them is ours cannot be told:
+// it is "", too, and the client forgets ours.
+func (s *Portal) cookie(w http.ResponseWriter, r *http.Request, name string) string {
+	list := r.CookiesNamed(nameFor(r, name))
+	if len(list) > 1 {
+		s.SetCookie(w, r, name, "", -time.Second)
+	}
+	if len(list) == 1 {
 		return list[0].Value
 	}
 	return ""
 }
 
+// nameFor returns the name that a cookie has at the request's host. A browser sends a host's cookies to all
+// of its ports, and there may be several servers on the machine that it runs on.
+func nameFor(r *http.Request, name string) string {
+	if host, port, err := net.SplitHostPort(r.Host); err == nil && web.IsLoopback(host) {
+		name += "_" + port
+	}
+	return name
+}
+
 // SetCookie sets a cookie of the client to a token; with a negative age it takes the cookie away.
-func (s *Portal) SetCookie(w http.ResponseWriter, r *http.Request, name, path, token string,
-	age time.Duration) {
+func (s *Portal) SetCookie(w http.ResponseWriter, r *http.Request, name, token string, age time.Duration) {
 	c := &http.Cookie{
-		Name:     name,
+		Name:     nameFor(r, name),
 		Value:    token,
-		Path:     path,
+		Path:     paths[name],
 		MaxAge:   int(age / time.Second),
 		HttpOnly: true,
 		SameSite: http.SameSiteLaxMode,
@@ -119,8 +139,8 @@ func (s *Portal) signIn(w http.ResponseWriter, r *http.Request,
 		return web.ErrUnauthorized
 	}
 	web.Wrote(w, seq)
-	s.SetCookie(w, r, AccessCookie, "/", access, auth.AccessLife)
-	s.SetCookie(w, r, RefreshCookie, refreshPath, refresh, auth.SessionLife)
+	s.SetCookie(w, r, AccessCookie, access, auth.AccessLife)
+	s.SetCookie(w, r, RefreshCookie, refresh, auth.SessionLife)
 	return s.replySession(w, caller)
 }
 
@@ -225,7 +245,7 @@ func (s *Portal) PostLogin(w http.ResponseWriter, r *http.Request) error {
 // PostRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the
 // newer one.
 func (s *Portal) PostRefresh(w http.ResponseWriter, r *http.Request) error {
-	shown := auth.HashOf(cookie(r, RefreshCookie))
+	shown := auth.HashOf(s.cookie(w, r, RefreshCookie))
 	why := s.noBody(w, r)
 	return s.signIn(w, r, func(st ledger.State, now time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
 		// A token that was replaced is shown by a thief, or by the user after the thief: both lose the
@@ -248,8 +268,8 @@ func (s *Portal) PostRefresh(w http.ResponseWriter, r *http.Request) error {
 // PostLogout answers POST /v2/auth/logout, to whoever shows either token.
 func (s *Portal) PostLogout(w http.ResponseWriter, r *http.Request) error {
 	why := s.noBody(w, r)
-	access := auth.HashOf(cookie(r, AccessCookie))
-	refresh := auth.HashOf(cookie(r, RefreshCookie))
+	access := auth.HashOf(s.cookie(w, r, AccessCookie))
+	refresh := auth.HashOf(s.cookie(w, r, RefreshCookie))
 	var caller *auth.Principal
 	var ended time.Time
 	seq, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
@@ -268,8 +288,9 @@ func (s *Portal) PostLogout(w http.ResponseWriter, r *http.Request) error {
 	}
 	// A browser forgets both, whichever of them was shown.
 	web.Wrote(w, seq)
-	s.SetCookie(w, r, AccessCookie, "/", "", -time.Second)
-	s.SetCookie(w, r, RefreshCookie, refreshPath, "", -time.Second)
+	w.Header().Del("Set-Cookie")
+	s.SetCookie(w, r, AccessCookie, "", -time.Second)
+	s.SetCookie(w, r, RefreshCookie, "", -time.Second)
 	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
 		writeSession(w, caller, ended)
 	})

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,7 +13,8 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Decision origin.refused: of two cookies of a name neither counts, whichever comes first.
+// Decision origin.refused: of two cookies of a name neither counts, whichever comes first, and the 401 takes
+// ours away.
 func TestTwoCookiesOfANameAreNone(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,10 +42,50 @@ func TestTwoCookiesOfANameAreNone(t *testing.T) {
 				if o.S.ServeHTTP(w, r); w.Code != want {
 					t.Errorf("%s, twice %v: %d, want %d", c.target, twice, w.Code, want)
 				}
+				gone := slices.ContainsFunc(w.Result().Cookies(), func(set *http.Cookie) bool {
+					return set.Name == c.name && set.MaxAge < 0
+				})
+				if gone != twice {
+					t.Errorf("%s, twice %v: %q", c.target, twice, w.Header()["Set-Cookie"])
+				}
 			}
 		}
 		o.Finish()
 	})
+}
+
+// Decision sessions.cookies: on a host that is this machine the port is in the names of cookies, so that
+// servers there do not take each other's away.
+func TestServersOfOneMachineHaveTheirOwnCookies(t *testing.T) {
+	v := rig.NewVisitor(t)
+	for host, ending := range map[string]string{
+		"127.0.0.1:8080":      "_8080",
+		"localhost:8081":      "_8081",
+		"[::1]:8080":          "_8080",
+		"127.0.0.1":           "",
+		"example.com:8080":    "",
+		"localhost.test:8080": "",
+	} {
+		body := strings.NewReader(v.Fill(`{"idToken":"$TOKEN"}`))
+		r := httptest.NewRequest("POST", "/v2/auth/idp/login", body)
+		r.Host = host
+		w := httptest.NewRecorder()
+		v.S.ServeHTTP(w, r)
+		set := w.Result().Cookies()
+		if len(set) != 2 || set[0].Name != company.AccessCookie+ending ||
+			set[1].Name != company.RefreshCookie+ending {
+			t.Fatalf("%s: %d %q", host, w.Code, w.Header()["Set-Cookie"])
+		}
+		for _, other := range []string{host, "127.0.0.1:9999"} {
+			r := httptest.NewRequest("GET", "/v2/auth/session", nil)
+			r.Host = other
+			r.AddCookie(set[0])
+			w := httptest.NewRecorder()
+			if v.S.ServeHTTP(w, r); (w.Code == 200) != (other == host) {
+				t.Errorf("a cookie of %s at %s: %d", host, other, w.Code)
+			}
+		}
+	}
 }
 
 // Decision sessions.life: a session shows its companies as the timetable in force has them, in the order of

@@ -5,6 +5,7 @@ import (
 	"go/format"
 	"html"
 	"maps"
+	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -78,15 +79,18 @@ func (o *opened) newShop(t *testing.T) *shop {
 		s.Close()
 	})
 	home := t.TempDir()
-	access := v.Cookies[0]
-	refresh := v.Cookies[1]
-	jar := "127.0.0.1\tFALSE\t/\tFALSE\t0\twaybill_access\t" + access.Value + "\n" +
-		"127.0.0.1\tFALSE\t/v2/auth\tFALSE\t0\twaybill_refresh\t" + refresh.Value + "\n"
+	access := *v.Cookies[0]
+	refresh := *v.Cookies[1]
+	port := fmt.Sprint("_", x.server.Listener.Addr().(*net.TCPAddr).Port)
+	access.Name += port
+	refresh.Name += port
+	jar := "127.0.0.1\tFALSE\t/\tFALSE\t0\t" + access.Name + "\t" + access.Value + "\n" +
+		"127.0.0.1\tFALSE\t/v2/auth\tFALSE\t0\t" + refresh.Name + "\t" + refresh.Value + "\n"
 	write(t, filepath.Join(home, "cookies"), jar)
 	write(t, filepath.Join(home, ".curlrc"), "silent\nwrite-out = \"\\n%{http_code}\"\n")
 	x.env = append(os.Environ(), "CURL_HOME="+home, "HOME="+home, "WAYBILL="+x.server.URL, "KEY="+v.Key,
 		"COOKIES="+filepath.Join(home, "cookies"),
-		"SESSION=waybill_access="+access.Value+"; waybill_refresh="+refresh.Value)
+		"SESSION="+access.Name+"="+access.Value+"; "+refresh.Name+"="+refresh.Value)
 	for name, value := range v.Names {
 		value = strings.Replace(value, "/v2/reports/files", x.server.URL+"/v2/reports/files", 1)
 		x.env = append(x.env, name+"="+value)

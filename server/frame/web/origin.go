@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -42,6 +43,12 @@ func (s *Core) CheckOrigin(r *http.Request) error {
 		return ErrForbidden
 	}
 	return nil
+}
+
+// IsLoopback reports whether a host names this machine to itself.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // IsOrigin reports whether a text is an origin as browsers send it.

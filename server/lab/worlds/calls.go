@@ -63,7 +63,7 @@ func isLocal(host string) bool {
 	if err != nil {
 		name = host
 	}
-	return front.IsLoopback(name)
+	return web.IsLoopback(name)
 }
 
 // list answers GET /worlds.
