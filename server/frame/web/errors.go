@@ -89,6 +89,8 @@ var (
 		"the body is larger than 256 KiB")
 	ErrMediaType = Fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
 		"the body must be application/json")
+	errEncoded = Fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
+		"the body must be sent without a Content-Encoding")
 	ErrUnavailable = unavailable("the server is starting or stopping; try again")
 	errBusy        = unavailable("too many requests wait; nothing was changed")
 	errFull        = unavailable("the server's disk is full; nothing was changed")
@@ -239,12 +241,16 @@ func Detailed(status int, code, message string, details func(*wire.Writer)) *Fai
 
 // Conflict is a 409, whose details say in one word why (decision conflict.reasons).
 func Conflict(reason booking.Code, message string, details func(w *wire.Writer)) *Failure {
-	return Detailed(http.StatusConflict, "CONFLICT", message, func(w *wire.Writer) {
+	f := Detailed(http.StatusConflict, "CONFLICT", message, func(w *wire.Writer) {
 		w.String("reason", string(reason))
 		if details != nil {
 			details(w)
 		}
 	})
+	if reason == booking.InProgress {
+		f.RetryAfter = "1"
+	}
+	return f
 }
 
 // NotReady is the reason of a 409 that booking knows nothing of: a report whose file is still to be written.

@@ -133,7 +133,7 @@ func TestStatusSaysWhatTheServiceSays(t *testing.T) {
 		{"404", "", `{"message":"RESOURCE_NOT_FOUND","errorCode":"NOT_FOUND"}`, ""},
 		{"405", "", `{"message":"the method is not allowed here","errorCode":"METHOD_NOT_ALLOWED"}`, ""},
 		{"409", "", `{"message":"a request with this Idempotency-Key is still running; ` +
-			`send it again to get its answer","errorCode":"CONFLICT","details":{"reason":"IN_PROGRESS"}}`, ""},
+			`send it again to get its answer","errorCode":"CONFLICT","details":{"reason":"IN_PROGRESS"}}`, "1"},
 		{"410", "", `{"message":"the legacy interface has ended for this partner; see the migration guide",` +
 			`"errorCode":"GONE","details":{"migrationGuide":"/docs/migration"}}`, ""},
 		{"413", "", `{"message":"the body is larger than 256 KiB","errorCode":"BODY_TOO_LARGE"}`, ""},
