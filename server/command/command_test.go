@@ -81,8 +81,8 @@ func (o *output) Write(b []byte) (int, error) {
 
 // serving is a server that runs until stop.
 type serving struct {
-	addr, key string
-	stop      func() int
+	addr, key, control string
+	stop               func() int
 }
 
 // serve serves. A directory that is not there yet, and that no flag has a say in, is a copy of a demo.
@@ -141,8 +141,11 @@ func serveTLS(t *testing.T, pool *x509.CertPool, args ...string) *serving {
 	}
 	resp.Body.Close()
 	for len(stdout.lines) > 0 {
-		if key, ok := strings.CutPrefix(<-stdout.lines, "KEY="); ok {
-			s.key = key
+		switch name, value, _ := strings.Cut(<-stdout.lines, "="); name {
+		case "KEY":
+			s.key = value
+		case "CONTROL":
+			s.control = value
 		}
 	}
 	return s

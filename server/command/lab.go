@@ -239,6 +239,14 @@ func (t *testBench) listen() (err error) {
 	return nil
 }
 
+// commands returns what is to be pasted into a shell besides: where calls about worlds are made.
+func (t *testBench) commands() string {
+	if t.control == nil {
+		return ""
+	}
+	return "CONTROL=http://" + t.control.Addr().String() + "\n"
+}
+
 // fill fills a new demo, whose partner has a key, if it is to be busy.
 func (t *testBench) fill(s *server.Server, key string) error {
 	if !t.busy {

@@ -45,6 +45,8 @@ func (*testBench) controlled() bool { return false }
 
 func (*testBench) listen() error { return nil }
 
+func (*testBench) commands() string { return "" }
+
 func (*testBench) fill(*server.Server, string) error { return nil }
 
 func (*testBench) warn(*slog.Logger, bool) {}

@@ -281,13 +281,13 @@ func (p *Process) greet(f *front.Front, cfg server.Config, tests *testBench) err
 		}
 		key = made
 	}
-	return p.welcome(f.Server, cfg, f.URL, key)
+	return p.welcome(f.Server, cfg, f.URL, key, tests.commands())
 }
 
 // welcome says in the log what there is to do with the directory. To a demo, whose partner has a key, it adds
 // a company user, and shows the way to a paid ticket: commands, to be pasted into a shell. Key and password
-// are shown this once.
-func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string) error {
+// are shown this once, with the commands that are of the test bench.
+func (p *Process) welcome(s *server.Server, cfg server.Config, base, key, ofBench string) error {
 	verb := "waybill partner add -data " + cfg.Dir + " NAME"
 	timetable := ""
 	_, err := s.Store.Glance(func(st ledger.State, _ time.Time) { timetable = st.TimetableHash() })
@@ -317,7 +317,7 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 	if _, err := s.Admin.AddUser(user, password, "zorevia-lines", "ADMIN"); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, demoCommands, base, key, password,
+	_, err = fmt.Fprintf(p.Stdout, demoCommands, base, key, password, ofBench,
 		now.AddDate(0, 0, 1).Format(time.DateOnly))
 	return err
 }
@@ -325,7 +325,7 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 const demoCommands = `WAYBILL=%s
 KEY=%s
 PASSWORD=%s
-curl -sS -H "Content-Type: application/json" -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"
+%scurl -sS -H "Content-Type: application/json" -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"
 OFFER=$(curl -sS -H "x-api-key: $KEY" "$WAYBILL/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=%s" | sed 's/.*"offers":\[{"id":"\([^"]*\)".*/\1/')
 BOOKING=$(curl -sS -H "x-api-key: $KEY" -H "Content-Type: application/json" -d '{"offerId":"'$OFFER'","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}]}' "$WAYBILL/v2/bookings" | sed 's/.*"booking":{"id":"\([^"]*\)".*/\1/')
 TICKET=$(curl -sS -X POST -H "x-api-key: $KEY" "$WAYBILL/v2/bookings/$BOOKING/pay" | sed 's/.*"tickets":\[{"id":"\([^"]*\)".*/\1/')

@@ -259,3 +259,16 @@ func TestWorldsOfAStart(t *testing.T) {
 		t.Error("the worlds are there")
 	}
 }
+
+// Decision worlds.ports: where worlds are made is printed with the demo's key, as the system may choose the
+// port.
+func TestTheControlListenerIsPrinted(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-test-clock", "now", "-test-control",
+		"127.0.0.1:0")
+	resp, err := http.Get(s.control + "/worlds")
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatal(s.control, resp, err)
+	}
+	resp.Body.Close()
+}
