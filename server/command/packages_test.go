@@ -22,7 +22,7 @@ var leanPackages = []string{
 	"server/ledger/excerpt", "server/ledger/held", "server/ledger/wire",
 	"server/machines/keep", "server/machines/standby", "server/machines/tail", "server/operate/admin",
 	"server/operate/carrier", "server/operate/desk", "server/operate/door", "server/operate/ops",
-	"server/operate/stand", "server/proof/backup", "server/proof/drawing", "server/proof/events", "server/proof/evidence",
+	"server/operate/stand", "server/proof/backup", "server/proof/events", "server/proof/evidence",
 	"server/proof/export", "server/proof/history", "server/proof/statement",
 	"server/proof/story", "server/proof/verify", "server/proof/witness", "server/reach/outbound", "server/reach/outbox", "server/reach/provider",
 	"server/reach/qr", "server/reach/ticket", "store", "store/chain", "store/chain/observe",

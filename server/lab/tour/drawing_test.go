@@ -8,9 +8,7 @@ import (
 	"testing"
 
 	"waybill/server/docs"
-	"waybill/server/proof/drawing"
 	"waybill/store/checkpoint"
-	"waybill/store/journal/seek"
 )
 
 var update = flag.Bool("update", false, "draw the picture of the pages anew")
@@ -37,24 +35,18 @@ func TestThePagesShowTheJournalOfTheTour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := drawing.Read(w.fsys, seek.NewLines(w.fsys), key, w.head.Seq, paid)
-	if err != nil {
-		t.Fatal(err)
+	d := draw(t, w.fsys, key, paid)
+	if d.root.last != w.head.Seq || d.lines[1].Seq != paid || d.lines[1].kind != "ticket.paid" {
+		t.Errorf("line %d is marked of %+v", d.marked, d.lines)
 	}
-	if !d.IsSigned() || d.Lines[1].Seq != paid || d.Lines[1].Type != "ticket.paid" || d.Marked != paid {
-		t.Errorf("line %d is marked of %+v", d.Marked, d.Lines)
-	}
-	var drawn strings.Builder
-	if err := d.WriteSVG(&drawn, drawing.ByItself); err != nil {
-		t.Fatal(err)
-	}
+	drawn := d.svg()
 	if *update {
-		if err := os.WriteFile(chain, []byte(drawn.String()), 0o644); err != nil {
+		if err := os.WriteFile(chain, []byte(drawn), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	there, err := os.ReadFile(chain)
-	if err != nil || string(there) != drawn.String() {
+	if err != nil || string(there) != drawn {
 		t.Errorf("%s is not what the tour leaves (%v); go test ./server/lab/tour -run Pages -update draws it anew",
 			chain, err)
 	}
@@ -67,5 +59,13 @@ func TestThePagesHaveThePictureInThem(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), `<svg viewBox=`) {
 			t.Errorf("%s has no picture (%v)", page, err)
 		}
+	}
+}
+
+// The sheet of all pages has the rules of the picture.
+func TestTheSheetHasTheRulesOfThePicture(t *testing.T) {
+	sheet, err := docs.Files.ReadFile("style.css")
+	if err != nil || !strings.Contains(string(sheet), rules) {
+		t.Errorf("the picture has other rules than style.css (%v)", err)
 	}
 }

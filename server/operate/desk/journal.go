@@ -38,8 +38,7 @@ type journalPage struct {
 	Until  uint64
 	Damage string // why it cannot be said
 
-	Unread  string        // why no lines are shown; "" where they are
-	Drawing *drawingShown // of the last lines; nil on pages of earlier ones
+	Unread string // why no lines are shown; "" where they are
 }
 
 // journalLine is a line of the journal.
@@ -157,10 +156,7 @@ func (s *Desk) readJournal(r *http.Request) (*journalPage, error) {
 	}
 	slices.Reverse(x.Lines)
 	x.vouched(s)
-	if until == newest.Seq {
-		x.Drawing, err = s.drawLast(r, newest.Seq)
-	}
-	return x, err
+	return x, nil
 }
 
 // readLines reads lines of the journal, each of which is held against its neighbours. Their texts are their

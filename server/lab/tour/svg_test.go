@@ -1,20 +1,10 @@
-package drawing
+package tour
 
 import (
 	"fmt"
 	"html"
-	"io"
 	"strings"
 	"unicode/utf8"
-)
-
-// Use says where a picture is seen.
-type Use int
-
-// The uses.
-const (
-	OnAPage  Use = iota // its colours are those of the page's style sheet
-	ByItself            // it is a file, and has colours of its own
 )
 
 // What stands where, in pixels.
@@ -30,104 +20,85 @@ const (
 
 // place places the nodes: the leaves in a row, each node above what it is of. What stands for the lines
 // before is at the left, on the level of its neighbour.
-func (d *Drawing) place() {
-	for i := range d.Lines {
-		d.Lines[i].Node.x = d.middle(i)
+func (d *drawing) place() {
+	for i := range d.lines {
+		d.lines[i].node.x = d.middle(i)
 	}
-	d.Root.place()
+	d.root.place()
 }
 
 // middle returns the middle of the column of a line. The first column is that of the lines before.
-func (d *Drawing) middle(line int) int { return margin + width/2 + (line+1)*column }
+func (d *drawing) middle(line int) int { return margin + width/2 + (line+1)*column }
 
 // place places a node above its leaves.
-func (n *Node) place() {
-	if n.Left == nil {
+func (n *node) place() {
+	if n.left == nil {
 		return
 	}
-	n.Left.place()
-	n.Right.place()
-	n.row = 1 + max(n.Left.row, n.Right.row)
-	n.x = (n.Left.x + n.Right.x) / 2
-	if n.Left.Box {
-		n.Left.x = margin + width/2
-		n.Left.row = n.Right.row
-		n.x = n.Right.x
+	n.left.place()
+	n.right.place()
+	n.row = 1 + max(n.left.row, n.right.row)
+	n.x = (n.left.x + n.right.x) / 2
+	if n.left.box {
+		n.left.x = margin + width/2
+		n.left.row = n.right.row
+		n.x = n.right.x
 	}
 }
 
 // picture is a picture that is being written.
 type picture struct {
-	*Drawing
+	*drawing
 	out    strings.Builder
 	bottom int // of the leaves
 }
 
-// WriteSVG writes the picture, and in its description what it shows.
-func (d *Drawing) WriteSVG(to io.Writer, use Use) error {
-	p := &picture{Drawing: d}
-	p.bottom = margin + (d.Root.row+1)*row + height
-	wide := d.middle(len(d.Lines)-1) + width/2 + margin
+// svg returns the picture, which says in its description what it shows.
+func (d *drawing) svg() string {
+	p := &picture{drawing: d}
+	p.bottom = margin + (d.root.row+1)*row + height
+	wide := d.middle(len(d.lines)-1) + width/2 + margin
 	high := p.bottom + between + link + margin
-	name := ""
-	if use == ByItself {
-		name = ` xmlns="http://www.w3.org/2000/svg"`
-	}
-	p.printf(`<svg%s viewBox="0 0 %d %d" class="picture tree" role="img" aria-labelledby="tree-title" `+
-		`aria-describedby="tree-says">`+"\n", name, wide, high)
-	if use == ByItself {
-		p.printf("<style>%s</style>\n", ownStyle)
-	}
+	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" class="picture tree" role="img" `+
+		`aria-labelledby="tree-title" aria-describedby="tree-says">`+"\n", wide, high)
+	p.printf("<style>%s</style>\n", style)
 	p.printf("<title id=\"tree-title\">The last %d of %d lines of the journal, as chain and as tree</title>\n",
-		len(d.Lines), d.Size())
-	p.printf("<desc id=\"tree-says\">%s</desc>\n", html.EscapeString(strings.Join(d.Sentences(), " ")))
+		len(d.lines), d.root.last)
+	p.printf("<desc id=\"tree-says\">%s</desc>\n", html.EscapeString(strings.Join(d.sentences(), " ")))
 	p.note()
-	p.edges(d.Root)
-	p.nodes(d.Root)
+	p.edges(d.root)
+	p.nodes(d.root)
 	p.chain()
 	p.printf("</svg>\n")
-	_, err := io.WriteString(to, p.out.String())
-	return err
+	return p.out.String()
 }
 
 // printf writes a part of the picture.
 func (p *picture) printf(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
 
 // top returns the upper edge of a box of the tree.
-func (p *picture) top(n *Node) int { return p.bottom - height - n.row*row }
+func (p *picture) top(n *node) int { return p.bottom - height - n.row*row }
 
 // note draws what is signed, above the root.
 func (p *picture) note() {
-	x := p.Root.x
-	top := p.top(p.Root)
-	first := "no note has it yet"
-	class := "note-box"
-	if p.IsSigned() {
-		first = fmt.Sprintf("note of line %d", p.Signed)
-		class += " broken"
-	}
-	p.edge(x, top, x, top-row+height, p.IsSigned())
-	p.printf("<g class=\"%s\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"14\"/>\n", class, x-width*2/3,
+	x := p.root.x
+	top := p.top(p.root)
+	p.edge(x, top, x, top-row+height, true)
+	p.printf("<g class=\"note-box broken\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"14\"/>\n", x-width*2/3,
 		margin, width*4/3, height)
-	p.text(x, margin+17, "what", first)
-	second := "signs the root"
-	if !p.IsSigned() {
-		second = "signed within a second"
-	}
-	p.text(x, margin+32, "small", second)
+	p.text(x, margin+17, "what", fmt.Sprintf("note of line %d", p.root.last))
+	p.text(x, margin+32, "small", "signs the root")
 	p.printf("</g>\n")
-	if p.IsSigned() {
-		p.cross(x+width*2/3, margin)
-	}
+	p.cross(x+width*2/3, margin)
 }
 
 // edges draws the lines from a node to what it is of.
-func (p *picture) edges(n *Node) {
-	if n.Left == nil {
+func (p *picture) edges(n *node) {
+	if n.left == nil {
 		return
 	}
-	for _, below := range []*Node{n.Left, n.Right} {
-		p.edge(below.x, p.top(below), n.x, p.top(n)+height, below.Broken)
+	for _, below := range []*node{n.left, n.right} {
+		p.edge(below.x, p.top(below), n.x, p.top(n)+height, below.broken)
 		p.edges(below)
 	}
 }
@@ -143,35 +114,35 @@ func (p *picture) edge(x, y, toX, toY int, broken bool) {
 }
 
 // nodes draws a node and what is below it.
-func (p *picture) nodes(n *Node) {
-	says := fmt.Sprintf("lines %d–%d", n.First, n.Last)
+func (p *picture) nodes(n *node) {
+	says := fmt.Sprintf("lines %d–%d", n.first, n.last)
 	class := "node"
 	switch {
-	case n.Box:
+	case n.box:
 		class = "box"
-		says = fmt.Sprintf("%d lines, %d–%d", n.Size(), n.First, n.Last)
-		if n.Size() == 1 {
-			says = fmt.Sprintf("1 line, %d", n.First)
+		says = fmt.Sprintf("%d lines, %d–%d", n.size(), n.first, n.last)
+		if n.size() == 1 {
+			says = fmt.Sprintf("1 line, %d", n.first)
 		}
-	case n.Left == nil:
+	case n.left == nil:
 		says = "leaf"
 	}
-	if n == p.Root {
+	if n == p.root {
 		says = "root of " + says
 	}
-	p.box(class, n.x, p.top(n), height, n.Broken, n.Number > 0)
-	p.text(n.x, p.top(n)+17, "hash", short(n.Hash[:]))
+	p.box(class, n.x, p.top(n), height, n.broken, n.number > 0)
+	p.text(n.x, p.top(n)+17, "hash", short(n.hash[:]))
 	p.text(n.x, p.top(n)+32, "small", says)
 	p.printf("</g>\n")
-	if n.Broken {
+	if n.broken {
 		p.cross(n.x+width/2, p.top(n))
 	}
-	if n.Number > 0 {
-		p.badge(n.x-width/2, p.top(n), n.Number)
+	if n.number > 0 {
+		p.badge(n.x-width/2, p.top(n), n.number)
 	}
-	if n.Left != nil {
-		p.nodes(n.Left)
-		p.nodes(n.Right)
+	if n.left != nil {
+		p.nodes(n.left)
+		p.nodes(n.right)
 	}
 }
 
@@ -218,36 +189,36 @@ func (p *picture) chain() {
 	left := margin + width/2
 	p.box("box", left, y, link, false, false)
 	p.text(left, y+19, "what", "before")
-	p.text(left, y+36, "hash", short(p.Before[:]))
+	p.text(left, y+36, "hash", short(p.before[:]))
 	says := "the hash of FORMAT"
-	if first := p.Lines[0].Seq; first > 1 {
+	if first := p.lines[0].Seq; first > 1 {
 		says = fmt.Sprintf("of line %d", first-1)
 	}
 	p.text(left, y+50, "small", says)
 	p.printf("</g>\n")
-	for i, l := range p.Lines {
+	for i, l := range p.lines {
 		x := p.middle(i)
 		from := x - column + width/2
 		class := "edge"
-		if i > 0 && p.Lines[i-1].Broken {
+		if i > 0 && p.lines[i-1].broken {
 			class += " broken"
 		}
 		p.printf("<path class=\"%s\" d=\"M%d %dH%d\"/>\n", class, from, y+link/2, x-width/2)
 		class = "edge"
-		if l.Node.Broken {
+		if l.node.broken {
 			class += " broken"
 		}
 		p.printf("<path class=\"%s\" d=\"M%d %dV%d\"/>\n", class, x, y, p.bottom)
 		class = "line"
-		if l.Seq == p.Marked {
+		if l.Seq == p.marked {
 			class += " marked"
 		}
-		p.box(class, x, y, link, l.Broken, false)
+		p.box(class, x, y, link, l.broken, false)
 		p.text(x, y+19, "what", fmt.Sprintf("line %d", l.Seq))
 		p.text(x, y+36, "hash", short(l.Hash[:]))
-		p.text(x, y+50, "small", l.Type)
+		p.text(x, y+50, "small", l.kind)
 		p.printf("</g>\n")
-		if l.Broken {
+		if l.broken {
 			p.cross(x+width/2, y)
 		}
 	}
@@ -256,16 +227,16 @@ func (p *picture) chain() {
 // short returns the first eight digits of a hash.
 func short(hash []byte) string { return fmt.Sprintf("%x", hash[:4]) }
 
-// ownStyle are the colours of a picture that is seen by itself, as in the repository. On a page they are
-// those of style.css.
-const ownStyle = `
+// style are the colours of the picture where it is seen by itself, as in the repository, and its rules. On a
+// page both are those of style.css.
+const style = `
 svg { --ink: #1b1f24; --dim: #4b545f; --paper: #fff; --soft: #f3f4f6; --mark: #0a5fb4; --grave: #a3200f; background: #fff; }
 @media (prefers-color-scheme: dark) { svg { --ink: #e4e7eb; --dim: #a9b3bf; --paper: #16191d; --soft: #21262c; ` +
 	`--mark: #7db8f5; --grave: #ff9c8a; background: #16191d; } }
-` + Style
+` + rules
 
-// Style are the rules of the picture, by the colours of style.css, which has them too.
-const Style = `svg.tree { max-width: none; min-width: 58rem; }
+// rules are those that style.css has, too.
+const rules = `svg.tree { max-width: none; min-width: 58rem; }
 .tree rect { fill: var(--paper); stroke: var(--dim); stroke-width: 1.5; }
 .tree .edge { fill: none; stroke: var(--dim); stroke-width: 1.5; }
 .tree text { fill: var(--ink); font: 13px system-ui, sans-serif; text-anchor: middle; }
