@@ -24,7 +24,7 @@ func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 	b := rig.Call(t, s, key, "POST", "/v2/bookings",
 		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
 	target := "/v2/bookings/" + b.ID + "/pay"
-	sum := sha256.Sum256([]byte("POST " + target + "\n"))
+	sum := sha256.Sum256([]byte("POST " + target + "\n{}"))
 	paid := &booking.TicketPaid{Settled: booking.Settled{
 		Booking: ids.Of(b.ID), Ticket: ids.Of(b.Tickets[0].ID), Request: "cut short",
 	}}

@@ -84,7 +84,8 @@ var (
 	ErrRunning = web.Conflict(booking.InProgress,
 		"a request with this Idempotency-Key is still running; send it again to get its answer", nil)
 	ErrKeyReused = web.Fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
-		"this Idempotency-Key was used for another request; use a new key for each request")
+		"this Idempotency-Key was used for another request; use a new key for each request; "+
+			"if this is a repetition, send what was sent first")
 	errKey = web.Invalid(web.Problem("Idempotency-Key",
 		"must be given once, with 1 to 255 printable ASCII characters; double quotes are optional"))
 )
@@ -130,13 +131,13 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		if key == "" {
 			return h(w, r, p, new(Attempt))
 		}
-		// Two requests are the same only if their bodies are. So the body is read here, and handed on.
+		// Two requests are the same only if their bodies say the same. So the body is read here, and handed on.
 		b, err := web.Body(w, r)
 		if err != nil {
 			return err
 		}
 		r.Body = io.NopCloser(bytes.NewReader(b))
-		sum := sha256.Sum256(append([]byte(r.Method+" "+r.URL.EscapedPath()+"\n"), b...))
+		sum := sha256.Sum256(append([]byte(r.Method+" "+r.URL.EscapedPath()+"\n"), oneForm(b)...))
 		try := &Attempt{
 			key:  key,
 			hash: hex.EncodeToString(sum[:]),
@@ -181,6 +182,29 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		err = h(w, r, p, try)
 		return s.keepRefusal(r, name.Partner, try, err)
 	}
+}
+
+// oneForm returns what a body says, whatever its blanks and the order of its members. No body says what {}
+// does. Where ticketIds are given nothing else is read, and no digest of anything else is kept. What is no
+// object of JSON stays as it is: its handler refuses it.
+func oneForm(b []byte) []byte {
+	if len(b) == 0 {
+		return []byte("{}")
+	}
+	in := json.NewDecoder(bytes.NewReader(b))
+	in.UseNumber()
+	var members map[string]any
+	if !json.Valid(b) || in.Decode(&members) != nil {
+		return b
+	}
+	if members["ticketIds"] != nil {
+		delete(members, "orderIds")
+	}
+	form, err := json.Marshal(members)
+	if err != nil {
+		return b
+	}
+	return form
 }
 
 // keepRefusal journals a 409 of pay, book and cancel, which a repetition gets again. A 409 that only lasts

@@ -138,7 +138,8 @@ func TestStatusSaysWhatTheServiceSays(t *testing.T) {
 			`"errorCode":"GONE","details":{"migrationGuide":"/docs/migration"}}`, ""},
 		{"413", "", `{"message":"the body is larger than 256 KiB","errorCode":"BODY_TOO_LARGE"}`, ""},
 		{"415", "", `{"message":"the body must be application/json","errorCode":"UNSUPPORTED_MEDIA_TYPE"}`, ""},
-		{"422", "", `{"message":"this Idempotency-Key was used for another request; use a new key for each request",` +
+		{"422", "", `{"message":"this Idempotency-Key was used for another request; use a new key for each request; ` +
+			`if this is a repetition, send what was sent first",` +
 			`"errorCode":"IDEMPOTENCY_KEY_REUSED"}`, ""},
 		{"429", "", `{"message":"too many attempts","errorCode":"TOO_MANY_REQUESTS"}`, "1"},
 		{"429", `"retryAfter":9`, `{"message":"too many attempts","errorCode":"TOO_MANY_REQUESTS"}`, "9"},
