@@ -107,7 +107,34 @@ func (p *Peer) Post(ctx context.Context, id string, body []byte) error {
 		return nil
 	}
 	mayPass := []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}
-	return failed(ctx, "post to "+p.url.Host, code, code/100 == 4 && !slices.Contains(mayPass, code), nil)
+	err = failed(ctx, "post to "+p.url.Host, code, code/100 == 4 && !slices.Contains(mayPass, code), nil)
+	return &answered{err, resp.Header.Get("Retry-After")}
+}
+
+// answered is the error of an answer, with what it says of another attempt.
+type answered struct {
+	error
+	retryAfter string
+}
+
+// Unwrap returns the error without that.
+func (a *answered) Unwrap() error { return a.error }
+
+// RetryAfter returns how long a peer has asked to wait before another attempt (RFC 9110, §10.2.3), by the
+// error of the last one: 0 where it did not say it, or no more than this may read.
+func RetryAfter(err error) time.Duration {
+	a, ok := errors.AsType[*answered](err)
+	if !ok {
+		return 0
+	}
+	if seconds, err := strconv.ParseUint(a.retryAfter, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(a.retryAfter)
+	if err != nil {
+		return 0
+	}
+	return max(0, time.Until(at))
 }
 
 // MailConfig names a mail server, and how to sign in there.

@@ -153,6 +153,31 @@ func TestStatusesTellWhetherAskingAgainIsOfUse(t *testing.T) {
 	}
 }
 
+// RFC 9110, §10.2.3: seconds, or an instant.
+func TestAPeerMayAskToWait(t *testing.T) {
+	for said, want := range map[string]time.Duration{
+		"":            0,
+		"7":           7 * time.Second,
+		"-7":          0,
+		"soon":        0,
+		"99999999999": 0,
+		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat):  time.Hour,
+		time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat): 0,
+	} {
+		url, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", said)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		got := RetryAfter(peer(t, url, 0).Post(t.Context(), "1", nil))
+		if got.Round(time.Minute) != want.Round(time.Minute) || want < time.Minute && got != want {
+			t.Errorf("%q: %s, want %s", said, got, want)
+		}
+	}
+	if got := RetryAfter(errors.New("no answer")); got != 0 {
+		t.Error(got)
+	}
+}
+
 func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		target, seen := serve(t, func(http.ResponseWriter, *http.Request) {})

@@ -302,3 +302,14 @@ func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
 		}
 	}
 }
+
+// Decision messages.sending: a messenger that asks to wait is not tried again before.
+func TestAMessengerMayAskToWait(t *testing.T) {
+	t.Parallel()
+	busy := rig.NewPeer(t, rig.Always(429))
+	s, key := rig.Demo(t, server.Config{Dir: t.TempDir(), MessengerURL: busy.URL})
+	payForOne(t, s, key)
+	rig.Eventually(t, "the messages wait for an hour", func() bool { // it is eight o'clock
+		return strings.Contains(outboxList(t, s), `: 429"; the next is at 2026-11-20T09:00:00Z`)
+	})
+}

@@ -37,6 +37,7 @@ const (
 	sentDelay    = 100 * time.Millisecond // for which messages that were sent wait to share a line
 	FirstRetry   = 30 * time.Second       // after a failure; later the wait doubles, up to maxRetry
 	maxRetry     = 4 * time.Hour
+	maxAsked     = time.Hour      // for which a messenger may ask to wait
 	OutboxLife   = 72 * time.Hour // after which a message is parked
 )
 
@@ -301,6 +302,7 @@ func (s *Relay) failed(m *ledger.Message, now time.Time, err error) result {
 	wait := min(max(age, FirstRetry), maxRetry)
 	// A tenth more or less, so that messages that failed together are not tried again together.
 	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(m.ID)))%200-100)
+	wait = max(wait, min(outbound.RetryAfter(err), maxAsked))
 	next := now.Add(min(wait, max(OutboxLife-age, FirstRetry)))
 	s.tries.failed(m.ID, err, next)
 	return result{again: m.DueAt(next)}

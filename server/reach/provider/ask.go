@@ -56,6 +56,10 @@ func (s *Confirmer) askProvider(ctx context.Context, provider *outbound.Peer, c 
 		if err == nil || errors.Is(err, outbound.ErrRefused) || n == confirmTries {
 			return err
 		}
+		pause = max(pause, outbound.RetryAfter(err))
+		if until, bound := ctx.Deadline(); bound && time.Until(until) <= pause {
+			return err // nobody waits so long
+		}
 		select {
 		case <-ctx.Done():
 			return err
