@@ -120,7 +120,8 @@ var serveVerbs = []verb{
 			{"secure-cookies", false, "mark cookies Secure, for clients that a proxy serves over TLS"},
 			{"log-level", "info", "the lowest `level` that is logged: debug, info (a line for each request), warn or error"}})},
 	{"desk", "", "print a one-time link to the operator's pages",
-		"The link opens in one browser. The directory's server must be running.",
+		"The link opens in one browser. The directory's server must be running. It serves the pages until it is " +
+			"stopped.",
 		(*call).desk, []option{
 			{"addr", "127.0.0.1:8082", "the loopback `address` to listen on; port 0 picks a free port"}}},
 	{"ready", "", "exit with 0 if a server is ready, else with 1", "",

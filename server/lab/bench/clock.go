@@ -51,7 +51,8 @@ func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, se
 		now = m.from(at)
 		if now.Before(at) || now.Year() > web.MaxYear {
 			return nil, web.Invalid(web.Problem(m.given(),
-				"would move the clock back, or beyond the year 2199; the time is "+at.Format(time.RFC3339)))
+				"would move the clock back, or beyond the year 2199; the time is "+
+					at.Format("2006-01-02T15:04:05.000Z")))
 		}
 		frozen = !st.Clock().Still.IsZero()
 		if m.Frozen != nil {
@@ -113,7 +114,7 @@ func readMove(w http.ResponseWriter, r *http.Request) (m Move, err error) {
 					by, err := ParseAdvance(v)
 					m.By = by
 					return err == nil
-				}, "be a duration that is not negative, as in 21m")
+				}, "be a duration of at least a millisecond, as in 21m, or 0")
 			}),
 			wire.May("now", func() {
 				given++
@@ -135,8 +136,8 @@ func readMove(w http.ResponseWriter, r *http.Request) (m Move, err error) {
 // ParseAdvance reads by how much a clock is moved: a duration as in 21m, of which whole milliseconds count.
 func ParseAdvance(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is not a duration that is not negative, as in 21m", text)
+	if err != nil || d < 0 || d > 0 && d < time.Millisecond {
+		return 0, fmt.Errorf("%q is not a duration of at least a millisecond, as in 21m, or 0", text)
 	}
 	return d.Truncate(time.Millisecond), nil
 }
