@@ -42,7 +42,8 @@ type Conflict struct {
 // Error returns the reason, as clients read it.
 func (e *Conflict) Error() string { return e.Reason }
 
-const awaitsAnswer = "the provider has not answered yet; read the booking again later"
+// AwaitsAnswer is the reason of a conflict that ends by itself.
+const AwaitsAnswer = "the provider has not answered yet; read the booking again later"
 
 // The events, with what is in them.
 type (
@@ -200,7 +201,7 @@ func (s *State) target(now time.Time, sel Selection, action Action) (orders []Or
 	if orders, err = s.Select(sel); err != nil {
 		return nil, err
 	}
-	wrong := &Conflict{Code: InProgress, Reason: awaitsAnswer}
+	wrong := &Conflict{Code: InProgress, Reason: AwaitsAnswer}
 	for _, o := range orders {
 		_, allowed := o.Ticket.next(action, now)
 		if !allowed {

@@ -95,7 +95,7 @@ func (x *Outlook) refuse(c *Conflict, now time.Time, tt *schedule.Timetable, act
 	_, allowed := x.next(action, now)
 	if allowed && x.Pending != 0 {
 		x.Code = InProgress
-		x.Reason = awaitsAnswer
+		x.Reason = AwaitsAnswer
 	}
 }
 

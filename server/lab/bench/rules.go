@@ -27,7 +27,7 @@ type Rule struct {
 	RetryAfter int    // seconds; 0: the service's own
 	ErrorCode  string // "": the service's own for the status; so for the next two
 	Message    string
-	Details    []byte        // a JSON object, or nil
+	Details    []byte        // in JSON, or nil
 	Content    string        // the type of Text; "" is JSON's
 	Text       string        // a whole body
 	For        time.Duration // of real time
@@ -134,7 +134,7 @@ func (r *Rule) read(in *wire.Reader, routes, partners []string) {
 		x.count("retryAfter", 1, 86_400, &r.RetryAfter),
 		x.text("errorCode", isSomething, "not be empty", &r.ErrorCode),
 		x.text("message", isSomething, "not be empty", &r.Message),
-		x.member("details", func() { r.Details = readObject(in) }),
+		x.member("details", func() { r.Details = bytes.Clone(in.Raw()) }),
 		x.text("contentType", isHeader, "be printable characters of ASCII", &r.Content),
 		x.text("text", isAny, "", &r.Text),
 		x.duration("for", &r.For),
@@ -198,16 +198,6 @@ func isAny(string) bool { return true }
 // isHeader reports whether a text can be the value of a header.
 func isHeader(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' })
-}
-
-// readObject reads any JSON object, and returns its text.
-func readObject(in *wire.Reader) []byte {
-	text := in.Raw()
-	if !bytes.HasPrefix(text, []byte("{")) {
-		in.Reject("must be an object")
-		return nil
-	}
-	return bytes.Clone(text)
 }
 
 // checkMembers complains about members that the deed needs and has not, and about those that say nothing of

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -79,7 +80,7 @@ func mark(answer *heldAnswer, rule *counted) {
 // answerFor answers in the place of the service.
 func (s *Bench) answerFor(rule *counted, rec *web.Recorder, r *http.Request) {
 	if rule.Do == AnswerStatus {
-		answer := rule.failure()
+		answer := rule.failure(s.usual(rule.Status, r))
 		s.Refuse(rec, r, answer)
 		if _, err := fs.Stat(docs.Files, "made/errors/"+answer.Code()+".html"); err != nil {
 			rec.Header().Del("Link") // to the page of a code that the service has not
@@ -100,8 +101,9 @@ func (r *Rule) contentType() string {
 // faultCode is the errorCode of a status that the service never sends.
 const faultCode = "FAULT"
 
-// usual returns what the service itself says with a status. Of a 409 it is what each POST may get.
-func usual(status int) *web.Failure {
+// usual returns what the service itself says to a request with a status. Of a 409 it is what each of its kind
+// may get: that the provider is still asked about a booking's tickets, or that the request is still running.
+func (s *Bench) usual(status int, r *http.Request) *web.Failure {
 	switch status {
 	case http.StatusBadRequest:
 		return web.Explain(web.Invalid(web.Problem("body", "has the wrong form")))
@@ -114,6 +116,13 @@ func usual(status int) *web.Failure {
 	case http.StatusMethodNotAllowed:
 		return web.Fail(status, "METHOD_NOT_ALLOWED", "the method is not allowed here")
 	case http.StatusConflict:
+		if slices.Contains([]string{payRoute, bookRoute, cancelRoute}, r.Pattern) {
+			return web.Explain(&booking.Conflict{
+				Tickets: s.ticketsOf(r),
+				Code:    booking.InProgress,
+				Reason:  booking.AwaitsAnswer,
+			})
+		}
 		return partner.ErrRunning
 	case http.StatusGone:
 		return web.ErrGone
@@ -133,10 +142,23 @@ func usual(status int) *web.Failure {
 	return web.Fail(status, faultCode, "a rule of the test bench made this answer")
 }
 
-// failure returns the answer that a rule makes: what the service says with the status, but for what the rule
-// says.
-func (r *Rule) failure() *web.Failure {
-	f := usual(r.Status).Saying(r.ErrorCode, r.Message, r.Details)
+// ticketsOf returns the tickets of the booking in whose path a request is.
+func (s *Bench) ticketsOf(r *http.Request) (list []ids.ID) {
+	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2/bookings/"), "/")
+	s.Store.View(func(st ledger.State, _ time.Time) {
+		if b := st.Bookings.Any(ids.Of(id)); b != nil {
+			for i := range b.Tickets {
+				list = append(list, b.Tickets[i].ID)
+			}
+		}
+	})
+	return list
+}
+
+// failure returns the answer that a rule makes: what the service usually says with the status, but for what
+// the rule says.
+func (r *Rule) failure(usual *web.Failure) *web.Failure {
+	f := usual.Saying(r.ErrorCode, r.Message, r.Details)
 	if r.RetryAfter > 0 {
 		f.RetryAfter = strconv.Itoa(r.RetryAfter)
 	}
