@@ -279,6 +279,7 @@ func parse() *template.Template {
 		"day":     func(d schedule.Day) string { return d.Date().Format("Monday 2 January 2006") },
 		"when":    func(t time.Time) string { return carrier.Write(t, "Mon 2 Jan 15:04") },
 		"feed":    schedule.FeedID,
+		"visible": words.Visible,
 		"short":   func(hash string) string { return hash[:min(len(hash), 12)] },
 		"counted": words.Counted[int],
 		"chip":    newChip,

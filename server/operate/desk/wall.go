@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/proof/story"
 	"waybill/store/journal"
@@ -82,7 +81,7 @@ func (s *Desk) readWall() (*wallPage, error) {
 				Seq:    l.Seq,
 				Time:   l.Time,
 				Type:   l.Type,
-				Text:   words.Visible(story.Brief(st, l)),
+				Text:   story.Brief(st, l),
 				Hash:   hex.EncodeToString(l.Hash[:]),
 				Before: before[l.Seq],
 			})
