@@ -23,7 +23,7 @@ func TestPollsThatWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := web.Listener(tcp, 4*(web.MaxPolls+2), nil, web.NewBacklog(web.Backlogs))
+	ln := web.Listener(tcp, 4*(web.MaxPolls+2), web.AddressShare, nil, web.NewBacklog(web.Backlogs))
 	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
 	go front.Serve(ln)
 	defer front.Close()

@@ -20,7 +20,7 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := web.Listener(tcp, 8, nil, web.NewBacklog(web.Backlogs))
+	ln := web.Listener(tcp, 8, web.AddressShare, nil, web.NewBacklog(web.Backlogs))
 	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
 	go front.Serve(ln)
 	defer front.Close()

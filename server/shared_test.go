@@ -56,7 +56,7 @@ func TestDocumentsAreWrittenFromSharedBytes(t *testing.T) {
 	written := &pieces{Listener: tcp, at: map[*byte]int{}}
 	backlog := web.NewBacklog(web.BacklogLimits{OfAddress: 16 << 10, InAll: 16 << 10})
 	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
-	go front.Serve(web.Listener(written, 1000, nil, backlog))
+	go front.Serve(web.Listener(written, 1000, web.AddressShare, nil, backlog))
 	defer front.Close()
 	const readers = 20
 	paths := []string{"/openapi.json", "/docs/operations/getSchedule", "/docs/errors", "/docs/objects",
@@ -118,7 +118,7 @@ func slowReadersOfTheDocument(t *testing.T, s http.Handler) {
 	const bound = 256 << 10
 	backlog := web.NewBacklog(web.BacklogLimits{OfAddress: bound, InAll: bound})
 	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
-	go front.Serve(web.Listener(smallSockets{tcp}, 1000, nil, backlog))
+	go front.Serve(web.Listener(smallSockets{tcp}, 1000, web.AddressShare, nil, backlog))
 	defer front.Close()
 	var conns []net.Conn
 	for range 50 { // 14 MB

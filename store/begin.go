@@ -94,7 +94,7 @@ func (st *Store[S, E]) beginCopy(x *start[S, E]) error {
 	if err == nil {
 		st.signer.Origin = own.Origin
 		st.signer.Key = key
-		st.cfg.Log.Warn("there is no "+checkpoint.PrivateKeyFile+
+		st.cfg.Log.Info("there is no "+checkpoint.PrivateKeyFile+
 			": the directory is a copy, and gets its own name from here on",
 			"name", own.Origin, "parent", own.Parent.Origin, "left", own.Parent.Seq)
 		err = st.signer.Open()

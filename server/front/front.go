@@ -64,14 +64,15 @@ func On(cfg server.Config, ln net.Listener, secured *tls.Config) *Front {
 		Ended:   make(chan error, 2), // one of each server, of clients and of operators
 	}
 	f.clients = NewServer(&f.gate, cfg.Log)
-	most := MaxConnections()
-	if cfg.Forked != nil {
-		most = min(most, maxOfWorld)
+	most, share := MaxConnections(), web.AddressShare
+	if cfg.Forked != nil { // whose clients are all on this machine
+		most, share = min(most, maxOfWorld), 1
 	}
 	if cfg.Backlog == nil {
 		cfg.Backlog = web.NewBacklog(web.Backlogs)
 	}
-	conns := web.Listener(ln, most, cfg.TrustedProxies, cfg.Backlog)
+	conns := web.Listener(ln, most, share, cfg.TrustedProxies, cfg.Backlog)
+	conns.Cut = func() { cfg.Log.Info("a connection was closed, as too many are open") }
 	f.conns = conns
 	f.expect(cfg)
 	if secured == nil {
@@ -123,8 +124,7 @@ func (f *Front) Config() server.Config { return f.cfg }
 
 // Serve lets clients in: there is something to serve.
 func (f *Front) Serve() {
-	h := f.Server.Handler()
-	f.gate.open.Store(&h)
+	f.gate.open.Store(&room{Handler: f.Server.Handler()})
 }
 
 // Fail ends what serves a directory that can no longer be written. Those who wait are told that the outcome
@@ -146,26 +146,39 @@ func (f *Front) Close() {
 // Stop lets no further request in, waits for those under way, and closes the directory.
 func (f *Front) Stop() error {
 	f.Server.Drain()
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	ctx, cancel := f.drain()
 	defer cancel()
 	f.gate.shut(ctx)
+	err := f.clients.Shutdown(ctx)
+	if f.cfg.Forked != nil { // whoever is left is not waited for
+		err = f.clients.Close()
+	}
 	// The store closes last: until then answers wait for it.
-	return errors.Join(f.clients.Shutdown(ctx), f.operators.Shutdown(ctx), f.Server.Close())
+	return errors.Join(err, f.operators.Shutdown(ctx), f.Server.Close())
 }
 
-// drainTime is how long requests under way have to end.
-const drainTime = 30 * time.Second
+// How long requests under way have to end. Those of a world are of the tests that have asked for its end.
+const (
+	drainTime        = 30 * time.Second
+	drainTimeOfWorld = 100 * time.Millisecond
+)
+
+// drain returns a context for as long as requests under way have to end.
+func (f *Front) drain() (context.Context, context.CancelFunc) {
+	within := drainTime
+	if f.cfg.Forked != nil {
+		within = drainTimeOfWorld
+	}
+	return context.WithTimeout(context.Background(), within)
+}
 
 // Replace has clients at the same address find another directory. The former one is closed, then prepare is
 // called, and the one that cfg describes is opened and served. In between clients hear 503.
 func (f *Front) Replace(cfg server.Config, prepare func() error) error {
-	f.gate.open.Store(nil)
 	f.Server.Drain()
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	ctx, cancel := f.drain()
 	defer cancel()
-	if f.gate.shut(ctx) {
-		defer f.gate.underWay.Unlock()
-	}
+	f.gate.shut(ctx)
 	err := errors.Join(f.operators.Shutdown(ctx), f.Server.Close())
 	if err != nil {
 		f.Server.Log.Warn("the directory that was replaced did not close cleanly", "err", err)
@@ -183,41 +196,39 @@ func (f *Front) Replace(cfg server.Config, prepare func() error) error {
 
 // gate answers 503 until there is a handler behind it, and while it drains.
 type gate struct {
-	open     atomic.Pointer[http.Handler]
-	waiting  atomic.Pointer[server.Server] // answers 503
-	underWay sync.RWMutex                  // each request reads; who stops writes
+	open    atomic.Pointer[room]
+	waiting atomic.Pointer[server.Server] // answers 503
 }
 
-// shut lets no further request in, and reports whether those under way have ended in time. Who opens again
-// unlocks.
-func (g *gate) shut(ctx context.Context) bool {
-	drained := make(chan struct{})
-	late := make(chan struct{})
+// room is what serves, and who is in it.
+type room struct {
+	http.Handler
+	underWay sync.RWMutex // each request reads; who shuts the gate writes, for good
+}
+
+// shut lets no further request in, and waits for those under way as long as ctx lasts.
+func (g *gate) shut(ctx context.Context) {
+	was := g.open.Swap(nil)
+	if was == nil {
+		return
+	}
+	left := make(chan struct{})
 	go func() {
-		g.underWay.Lock()
-		select {
-		case <-late:
-			g.underWay.Unlock() // nobody waits any more
-		case drained <- struct{}{}:
-		}
+		was.underWay.Lock()
+		close(left)
 	}()
 	select {
-	case <-drained:
-		return true
+	case <-left:
 	case <-ctx.Done():
-		close(late)
-		return false
 	}
 }
 
 // ServeHTTP answers 503 until the directory is open, and again while the last requests are finished.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if g.underWay.TryRLock() {
-		defer g.underWay.RUnlock()
-		if h := g.open.Load(); h != nil {
-			(*h).ServeHTTP(w, r)
-			return
-		}
+	if h := g.open.Load(); h != nil && h.underWay.TryRLock() {
+		defer h.underWay.RUnlock()
+		h.ServeHTTP(w, r)
+		return
 	}
 	g.waiting.Load().ServeHTTP(w, r)
 }

@@ -64,7 +64,7 @@ func newSlowReaders(t *testing.T, limits BacklogLimits, secured bool) *slowReade
 	}
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	x.server = httptest.NewUnstartedServer(large(proxies))
-	x.server.Listener = Listener(&arrivals{x.server.Listener, x.come}, 1000, proxies, x.backlog)
+	x.server.Listener = Listener(&arrivals{x.server.Listener, x.come}, 1000, AddressShare, proxies, x.backlog)
 	x.server.Config.ConnContext = ConnContext
 	if secured {
 		// Nothing is written but the answer.

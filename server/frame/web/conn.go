@@ -26,6 +26,7 @@ type Connections struct {
 	most, perAddress int
 	proxies          []netip.Prefix // whose connections are many people's: they only count in all
 	backlog          *Backlog       // what clients have not taken yet
+	Cut              func()         // unless it is nil, is called for each connection that is cut off for another
 
 	turn atomic.Int64 // counts the times that a connection became idle, to tell which is the longest
 
@@ -35,13 +36,13 @@ type Connections struct {
 	spare pool
 }
 
-// Listener bounds the connections of a listener, and what waits to be taken on them. [ConnContext] makes them
-// known to the handler.
-func Listener(ln net.Listener, most int, proxies []netip.Prefix, backlog *Backlog) *Connections {
+// Listener bounds the connections of a listener, of which an address may have one in share, and what waits to
+// be taken on them. [ConnContext] makes them known to the handler.
+func Listener(ln net.Listener, most, share int, proxies []netip.Prefix, backlog *Backlog) *Connections {
 	return &Connections{
 		Listener:   ln,
 		most:       most,
-		perAddress: max(1, most/addressShare),
+		perAddress: max(1, most/share),
 		proxies:    proxies,
 		backlog:    backlog,
 		all:        newPool(),
@@ -71,11 +72,19 @@ func (l *Connections) Accept() (net.Conn, error) {
 		admitted, victims := l.admit(c)
 		for _, v := range victims {
 			v.Conn.Close() // net/http ends what it does with it
+			l.cut()
 		}
 		if admitted {
 			return c, nil
 		}
 		accepted.Close()
+		l.cut()
+	}
+}
+
+func (l *Connections) cut() {
+	if l.Cut != nil {
+		l.Cut()
 	}
 }
 

@@ -48,7 +48,7 @@ const (
 
 	// Of connections.
 	MaxConnections   = 10_000 // or half of the files that the process may open
-	addressShare     = 4      // an address has a quarter of them
+	AddressShare     = 4      // an address has a quarter of them
 	SpareConnections = 16     // besides, for probes
 	MaxPolls         = 64     // of a partner, that wait
 

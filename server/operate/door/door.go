@@ -93,7 +93,7 @@ func Open(addr, socket string, stop <-chan struct{}, tell func(link string)) err
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    12 << 10,
 	}
-	conns := web.Listener(ln, maxConnections, nil, web.NewBacklog(web.Backlogs))
+	conns := web.Listener(ln, maxConnections, 1, nil, web.NewBacklog(web.Backlogs))
 	ended := make(chan error, 1)
 	go func() { ended <- browsers.Serve(conns) }()
 	select {
