@@ -68,7 +68,7 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*auth.Ident
 	if header["typ"] != nil && !strings.EqualFold(header.text("typ"), "JWT") {
 		return nil, auth.Refused("header: typ is not that of an ID token")
 	}
-	if !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, header.text("alg")) {
+	if !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, algorithm(header.text("alg"))) {
 		return nil, auth.Refused("header: alg is not RS256, ES256 or EdDSA")
 	}
 	if err := k.check(header, []byte(parts[0]+"."+parts[1]), auth.Decode64(parts[2])); err != nil {
@@ -243,9 +243,10 @@ type jwk struct {
 }
 
 // ParseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for encryption, symmetric, of
-// another curve, RSA below 2048 bits, no key at all) are passed over; a set without any other is an error.
+// another curve, RSA below 2048 bits, no key at all) are passed over, and so is a byte order mark, with which
+// editors begin a file; a set without any other key is an error.
 func ParseKeySet(text []byte) (*KeySet, error) {
-	doc, err := parseObject(text, []string{"keys"})
+	doc, err := parseObject(bytes.TrimPrefix(text, []byte("\ufeff")), []string{"keys"})
 	var members []json.RawMessage
 	if err != nil || json.Unmarshal(doc["keys"], &members) != nil {
 		return nil, errors.New("auth: not a JSON Web Key Set")
@@ -258,7 +259,7 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 		}
 		key, alg := j.public()
 		if key != nil && (j.Use == "" || j.Use == "sig") &&
-			(j.Ops == nil || slices.Contains(j.Ops, "verify")) && (j.Alg == "" || j.Alg == alg) {
+			(j.Ops == nil || slices.Contains(j.Ops, "verify")) && (j.Alg == "" || algorithm(j.Alg) == alg) {
 			set.keys = append(set.keys, publicKey{j.ID, alg, key})
 		}
 	}
@@ -266,6 +267,14 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 		return nil, errors.New("auth: the JSON Web Key Set has no key that could verify an ID token")
 	}
 	return set, nil
+}
+
+// algorithm returns the name that we call an algorithm by: EdDSA with Ed25519 has a name of its own (RFC 9864).
+func algorithm(alg string) string {
+	if alg == "Ed25519" {
+		return "EdDSA"
+	}
+	return alg
 }
 
 const minRSA, maxRSA = 2048, 8192 // bits
@@ -312,7 +321,7 @@ func (k *KeySet) check(header object, signed, signature []byte) error {
 			continue
 		}
 		meant++
-		if key.alg != header.text("alg") {
+		if key.alg != algorithm(header.text("alg")) {
 			continue
 		}
 		fitting++

@@ -42,7 +42,8 @@ func TestTokensOfTheThreeAlgorithmsAreAccepted(t *testing.T) {
 	}
 	s := signers()["EdDSA"]
 	for name, header := range map[string]string{
-		"no typ": `{"alg":"EdDSA","kid":"d"}`, "typ jwt": `{"alg":"EdDSA","kid":"d","typ":"jwt"}`,
+		"RFC 9864": `{"alg":"Ed25519","kid":"d"}`,
+		"no typ":   `{"alg":"EdDSA","kid":"d"}`, "typ jwt": `{"alg":"EdDSA","kid":"d","typ":"jwt"}`,
 		"members nobody knows": `{"alg":"EdDSA","kid":"d","cty":"x","x":{"alg":"none"},"x5t":"y"}`,
 		"spaces":               " {\n\"alg\" : \"EdDSA\", \"kid\":\"d\"}\t",
 	} {
@@ -71,7 +72,9 @@ func TestHeadersOfHostileTokensAreRefused(t *testing.T) {
 		"alg eddsa":                 `{"alg":"eddsa","kid":"d"}`,
 		"alg padded":                `{"alg":"EdDSA ","kid":"d"}`,
 		"alg with NUL":              `{"alg":"EdDSA\u0000","kid":"d"}`,
-		"alg Ed25519":               `{"alg":"Ed25519","kid":"d"}`,
+		"alg Ed448":                 `{"alg":"Ed448","kid":"d"}`,
+		"alg ed25519":               `{"alg":"ed25519","kid":"d"}`,
+		"alg Ed25519 of an EC key":  `{"alg":"Ed25519","kid":"e"}`,
 		"alg HS256":                 `{"alg":"HS256","kid":"d"}`,
 		"alg RS512":                 `{"alg":"RS512","kid":"r"}`,
 		"alg PS256":                 `{"alg":"PS256","kid":"r"}`,

@@ -222,6 +222,20 @@ func TestMembersThatAreNotUnderstoodAreIgnored(t *testing.T) {
 	}
 }
 
+// Decision idtoken.checked: a key may be called Ed25519 (RFC 9864), and a set may begin with the mark that
+// editors put before a text.
+func TestASetAsOthersWriteIt(t *testing.T) {
+	for _, alg := range []string{"EdDSA", "Ed25519"} {
+		set, err := ParseKeySet([]byte("\ufeff" + setOf(signers()["EdDSA"].jwk(`,"alg":"`+alg+`"`))))
+		if err != nil {
+			t.Fatal(alg, err)
+		}
+		for _, named := range []string{"EdDSA", "Ed25519"} {
+			accepts(t, set, signers()["EdDSA"].signs(`{"alg":"`+named+`","kid":"d"}`, good().String()))
+		}
+	}
+}
+
 // Decision idtoken.checked: a set that no ID token could be verified with is an error, not a set without
 // keys.
 func TestATextThatIsNoKeySetIsAnError(t *testing.T) {
@@ -230,7 +244,7 @@ func TestATextThatIsNoKeySetIsAnError(t *testing.T) {
 		"", " ", "null", "true", "1", "[]", "{}", `"keys"`, `{"keys":null}`, `{"keys":[]}`, `{"keys":{}}`,
 		`{"keys":"x"}`, `{"keys":[null]}`, `{"keys":[{}]}`, `{"keys":[[]]}`, `{"keys":["x"]}`,
 		"<html><body>404</body></html>", "not found", set[:len(set)-1], set + "x", set + set, set +
-			"\x00", "\ufeff" + set, "[" + set + "]", strings.ReplaceAll(set, `"`, "'"), signers()["EdDSA"].jwk(""),
+			"\x00", "\ufeff\ufeff" + set, "[" + set + "]", strings.ReplaceAll(set, `"`, "'"), signers()["EdDSA"].jwk(""),
 		strings.Repeat("[", 20000), `{"error":"temporarily_unavailable"}`, "-----BEGIN PUBLIC KEY-----",
 	} {
 		if set, err := ParseKeySet([]byte(text)); err == nil || set != nil {
