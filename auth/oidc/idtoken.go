@@ -269,7 +269,7 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 	return set, nil
 }
 
-// algorithm returns the name that we call an algorithm by: EdDSA with Ed25519 has a name of its own (RFC 9864).
+// algorithm returns our name of an algorithm: EdDSA with Ed25519 has a name of its own, too (RFC 9864).
 func algorithm(alg string) string {
 	if alg == "Ed25519" {
 		return "EdDSA"

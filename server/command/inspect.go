@@ -1,14 +1,13 @@
 package command
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"waybill/booking/ids"
@@ -195,7 +194,8 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	}
 	// What is wrong with these is no verdict on the directory.
 	against := c.text("against")
-	expected.Kept, err = readKept(against, c.text("key"))
+	var passed string
+	expected.Kept, passed, err = readKept(against, c.text("key"))
 	if err != nil {
 		return exitFailed, verify.Failed(c.fsys, err), err
 	}
@@ -205,6 +205,12 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	}
 	beside.Live = beside.Sign != nil || front.IsLocked(c.dir)
 	v, err = verify.Judge(c.fsys, c.dir, beside, expected, against)
+	if passed != "" {
+		v.Remarks = slices.Insert(v.Remarks, 0, observe.Event{
+			Kind: "wrapped",
+			Text: against + ": " + passed,
+		})
+	}
 	switch {
 	case err == nil:
 		return exitDone, v, nil
@@ -214,36 +220,29 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	return exitFailed, v, err
 }
 
-// readKept reads the files that an auditor has kept: of checkpoints, with a blank line after each, and of the
-// key that has signed them. It returns none where the former has no name.
-func readKept(file, keyFile string) (kept []inspect.Kept, err error) {
+// readKept reads the files that an auditor has kept: of checkpoints, and of the key that has signed them. It
+// returns none where the former has no name. passed says what of it was passed over.
+func readKept(file, keyFile string) (kept []inspect.Kept, passed string, err error) {
 	if file == "" {
-		return nil, nil
+		return nil, "", nil
 	}
 	notes, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	// Without a file of it the key is the directory's own, and may have been changed with the directory.
 	var key ed25519.PublicKey // nil: the directory's own
 	if keyFile != "" {
 		text, err := os.ReadFile(keyFile)
+		if err == nil {
+			key, err = checkpoint.ParsePublicKey(text)
+		}
 		if err != nil {
-			return nil, err
-		}
-		if key, err = checkpoint.ParsePublicKey(text); err != nil {
-			return nil, fmt.Errorf("the key %w", err)
+			return nil, "", fmt.Errorf("the key %w", err)
 		}
 	}
-	list := bufio.NewScanner(bytes.NewReader(notes))
-	for list.Split(note.Split); list.Scan(); {
-		kept = append(kept, inspect.Kept{
-			Note: bytes.Clone(list.Bytes()),
-			Key:  key,
-		})
+	if kept, passed, err = inspect.ReadKept(notes, key); err != nil {
+		err = fmt.Errorf("-against %s: %w", file, err)
 	}
-	if kept == nil {
-		err = fmt.Errorf("%s has no checkpoint", file)
-	}
-	return kept, err
+	return kept, passed, err
 }

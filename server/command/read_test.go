@@ -3,11 +3,14 @@ package command
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"waybill/server/lab/rig"
 )
 
 // written makes a file in a directory of its own.
@@ -109,8 +112,7 @@ func TestVerifyAgainst(t *testing.T) {
 		{1, `is signed with another key`, dir, first, content(t, other, "checkpoint.pub")},
 		{1, `(?m)^waybill: another journal: .*is signed with another key`, dir, content(t, other, "checkpoint"), ""},
 		{1, `(?m)^waybill: another journal: .*is of another journal`, dir, content(t, other, "checkpoint"), content(t, other, "checkpoint.pub")},
-		{1, `is not a checkpoint`, dir, "hello\n", ""},
-		{1, `is not a checkpoint`, dir, first + "hello\n", ""},
+		{1, `has no checkpoint: no line, from the first on, is the name of a journal`, dir, "hello\n", ""},
 		{1, `has a signature that is not over these lines`, dir, strings.Replace(first, "\n2\n", "\n4\n", 1), ""},
 		{1, `has no checkpoint`, dir, "\n", ""},
 		{1, `the key is not an Ed25519 public key`, dir, first, "hello\n"},
@@ -126,6 +128,73 @@ func TestVerifyAgainst(t *testing.T) {
 		filepath.Join(dir, "none"))
 	want(t, 1, "no data directory at", "verify", "-data", t.TempDir(), "-against",
 		filepath.Join(dir, "checkpoint"))
+}
+
+// Decision verify.wrapped: what editors and mail programs put around kept notes and a key decides no verdict,
+// of either auditor, and is said. Anything else is named, with its line.
+func TestVerifyAgainstALetter(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	note := want(t, 0, "", "checkpoint", "-data", dir)
+	key := content(t, dir, "checkpoint.pub")
+	each := func(line string) func(string) string {
+		return func(text string) string {
+			return strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", line) + line
+		}
+	}
+	lines := strings.SplitAfter(note, "\n")
+	without := func(i int, with string) string {
+		return strings.Join(slices.Concat(lines[:i], []string{with}, lines[i+1:]), "")
+	}
+	for _, c := range []struct {
+		code      int
+		says      string // by both, where it is the same
+		note, key string
+	}{
+		{0, "", note, key},
+		{0, "", note + "\n" + note, key},
+		{0, `\(lines: 1\); other text \(lines: 0\)`, "\ufeff" + note, "\ufeff" + key},
+		{0, `\(lines: 6\); other text \(lines: 0\)`, each("\r\n")(note), each("\r\n")(key)},
+		{0, `\(lines: 6\); other text \(lines: 0\)`, each(" \t\n")(note), each(" \t\n")(key)},
+		{0, `\(lines: 1\); other text \(lines: 0\)`, strings.TrimSuffix(note, "\n"), strings.TrimSuffix(key, "\n")},
+		{0, `\(lines: 8\); other text \(lines: 0\)`, "> " + each("\n> ")(note), "> " + each("\n> ")(key)},
+		{0, `\(lines: 8\); other text \(lines: 0\)`, "> >" + each("\r\n>> ")(note), key},
+		{0, `\(lines: 1\); other text \(lines: 4\)`, "Dear all,\n\nthis is it:\n" + note + "-- \nJohn\n", "My key:\n" + key},
+		{0, `\(lines: 0\); other text \(lines: 1\)`, note + "hello\n" + note, key + "\n-- \nJohn\n"},
+		{1, `line 4 .*is not hash, 64 hex digits`, without(3, "hash 12\n"), key},
+		{1, `line 4 .*is not a number of lines`, "a\n\n" + without(1, "2 lines\n"), key},
+		{1, `line 5 .*is not an empty line`, without(4, ""), key},
+		{1, `line 2 .*is not a number of lines, but`, strings.ReplaceAll(note, "\n", "\n\n"), key},
+		{1, `line 6 .*is not a signature`, strings.Join(lines[:5], ""), key},
+		{1, `line 6 .*is not a signature`, without(5, strings.Replace(lines[5], " ", "\n", 2)), key},
+		{1, `line 7 .*is not a signature`, note + "— John\n", key},
+		{1, `line 4 .*is not the name of a journal`, without(0, " "+lines[0]), key},
+		{1, `line 8 .*is not the name of a journal`, note + "\n" + lines[5], key},
+		{1, `line 7 .*is not the name of a journal`, note + "-" + lines[5][3:], key},
+		{1, `(checkpoint at line 3|on the note of line 4)`, "x\n\n" + without(1, "4\n"), key},
+		{1, `no line, from the first on, is the name of a journal`, "h\x00e\x00", key},
+		{1, `not .*an Ed25519`, note, "> hello\n"},
+	} {
+		args := []string{"verify", "-data", dir, "-against", written(t, c.note), "-key", written(t, c.key)}
+		said := want(t, c.code, c.says, args...)
+		if rig.Has(t, "python3") {
+			script := append([]string{"-I", "-S", rig.File("server/docs/audit.py"), dir}, args[3:]...)
+			cmd := exec.Command("python3", script...)
+			out, _ := cmd.CombinedOutput()
+			if cmd.ProcessState.ExitCode() != c.code || !matches(c.says, string(out)) {
+				t.Errorf("%q: audit.py ends with %v and says %s", c.note, cmd.ProcessState, out)
+			}
+			said += string(out)
+		}
+		if c.says == "" && strings.Contains(said, "passed over") {
+			t.Errorf("%q: %s", c.note, said)
+		}
+	}
+	said := want(t, 0, "", "verify", "-json", "-data", dir, "-against", written(t, "\ufeff"+note))
+	if r := verdictOf(t, said).Remarks; len(r) != 1 || r[0].Kind != "wrapped" || r[0].Seq != 0 {
+		t.Errorf("%+v", r)
+	}
 }
 
 // Decision copies.checked: a backup of a directory, in use or not, is one that verifies, starts, and knows

@@ -143,6 +143,8 @@ func TestReadyAndConform(t *testing.T) {
 		"-known=" + dir + "/none":       "-known: .*no such file",
 		"-known=" + report:              "there is no rule",
 		"-password-file=" + dir + "/no": "-password-file: .*no such file",
+
+		"-password-file=" + written(t, "\ufeff\r\nx"): "-password-file: the first line of .* is empty",
 	} {
 		line := []string{"conform", "-base-url", url, flag}
 		if strings.HasPrefix(flag, "-password") {

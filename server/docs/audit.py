@@ -64,6 +64,10 @@ def read_file(*path):
     with open(path, "rb") as file:
         return file.read()
 
+def unwrapped(data):
+    """Lines that people hand back, without what editors and mail programs put around them."""
+    return [re.sub(rb"^(\xef\xbb\xbf|> ?)+|[ \t\r]+$", b"", row) for row in data.split(b"\n")]
+
 def unbase64(text):
     try:
         return base64.b64decode(text, validate=True)
@@ -133,8 +137,9 @@ def public_key(seed):
 
 def pem_key(data, file):
     """The last 32 bytes of a PEM file: in PKIX the public key, in PKCS #8 the seed."""
-    rows = [row for row in (data or b"").decode("latin1").split("\n") if not row.startswith("--")]
-    der = unbase64("".join(rows))
+    text = "\n".join(row.decode("latin1") for row in unwrapped(data or b""))
+    found = re.search(r"^-----BEGIN .*-----\n([^-]*)\n-----END .*-----$", text, re.MULTILINE)
+    der = unbase64(found.group(1).replace("\n", "")) if found else b""
     if len(der) not in (44, 48):
         raise Broken("%s does not hold an Ed25519 key" % file)
     return der[-32:]
@@ -492,6 +497,36 @@ def notes_of(data, file, part_at_end=False):
         notes.append(Note(match, file))
         start = match.end() + (data[match.end():match.end() + 1] == b"\n")
     return notes
+
+SHAPES = [(re.compile(form), what) for form, what in (
+    (rb"waybill/[A-Za-z0-9]+", "the name of a journal alone, as in waybill/ID"),
+    (rb"[1-9]\d{0,18}", "a number of lines"),
+    (rb"[A-Za-z0-9+/]{43}=", "a hash in base64"),
+    (rb"hash [0-9a-f]{64} time \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z",
+     "hash, 64 hex digits, time, and a time as in 2026-11-20T16:39:00.123Z"),
+    (rb"", "an empty line"),
+    (rb"\xe2\x80\x94 \S+ [A-Za-z0-9+/]{90,}=*", "a signature: \u2014, a name, and base64"))]
+INNER = re.compile(rb"hash [0-9a-f]{64} time|^\W* \S+ [A-Za-z0-9+/]{90}")
+
+def kept_notes(data, file):
+    """(the notes in a text that somebody has kept, be it a letter; what was passed over around them)."""
+    rows, notes, at, other = data.split(b"\n"), b"", 0, 0
+    wrapped = sum(row != clean for row, clean in zip(rows, unwrapped(data))) + (rows[-1] != b"")
+    for number, row in enumerate(unwrapped(data + b"\n\n"), 1):
+        if at == len(SHAPES):
+            at = at - 1 if row.startswith(b"\xe2\x80\x94") else 0
+        fits = SHAPES[at][0].fullmatch(row)
+        if at and not fits or not at and INNER.search(row):
+            raise Broken("line %d of %s is not %s, but %.60r" % (number, file, SHAPES[at][1], row))
+        if at or fits:
+            notes, at = notes + (b"" if at else b"\n") + row + b"\n", at + 1
+        else:
+            other += row != b""
+    if not notes:
+        raise Broken("%s has no note: no line, from the first on, is %s" % (file, SHAPES[0][1]))
+    passed = "%s: around the notes, this was passed over: a byte order mark, blanks, CR, > or a missing " \
+        "newline (lines: %d); other text (lines: %d)" % (file, wrapped, other)
+    return notes_of(notes[1:], None), passed if wrapped or other else ""
 
 # ==== Timetables, forms, prices: journal.md, A timetable; Forms and runs; rules.md, Prices ==========
 
@@ -1249,6 +1284,8 @@ class Audit:
         self.remarks.append({"kind": kind, "seq": seq, "text": text})
 
     def run(self):
+        for passed in self.given.passed:
+            self.remark("wrapped", 0, passed)
         if self.given.error or not os.path.isdir(self.folder):
             raise Broken(self.given.error or "%s is not a directory; unpack an archive first" % self.folder)
         for name in self.names_in("journal"):
@@ -1522,7 +1559,7 @@ def command_line(words):
     parser.add_argument("-witnessed-within", default="5m", dest="within")
     parser.add_argument("-json", action="store_true")
     given = parser.parse_intermixed_args(words)
-    given.error, given.notes = "", []
+    given.error, given.notes, given.passed = "", [], []
     if given.key and not given.against:
         parser.error("-key is of the notes that -against names: give both")
     try:
@@ -1533,9 +1570,12 @@ def command_line(words):
     try:
         given.key = given.key and pem_key(read_file(given.key), given.key)
         for file in given.against:
-            notes = notes_of(read_file(file) or b"", None)
+            data = read_file(file)
+            if data is None:
+                raise Broken("%s is not there" % file)
+            notes, passed = kept_notes(data, file)
             given.notes += notes
-            given.error = given.error or "" if notes else "%s has no note, or is not there" % file
+            given.passed += [passed] if passed else []
     except Broken as error:
         given.error = "what was given cannot be read: %s" % error
     return given

@@ -7,9 +7,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
+	"waybill/store/note"
 )
 
 const (
@@ -19,9 +21,13 @@ const (
 	PublicKeyFile = "checkpoint.pub"
 )
 
-// ParsePublicKey reads the text of a file of a public key.
+// ParsePublicKey reads the text of a file of a public key, which somebody may have sent by mail.
 func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
-	if block, _ := pem.Decode(text); block != nil {
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		lines[i] = note.Unwrap(line)
+	}
+	if block, _ := pem.Decode([]byte(strings.Join(lines, "\n"))); block != nil {
 		parsed, _ := x509.ParsePKIXPublicKey(block.Bytes)
 		if key, ok := parsed.(ed25519.PublicKey); ok {
 			return key, nil

@@ -12,7 +12,6 @@ package inspect
 
 import (
 	"cmp"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,12 +58,6 @@ type Report struct {
 // have written it.
 func (r *Report) Unsigned() bool {
 	return r.Checkpoints == 0 && r.Head.Seq > 0
-}
-
-// Kept is a checkpoint that an auditor kept, and the key it is signed with.
-type Kept struct {
-	Note []byte
-	Key  ed25519.PublicKey // nil: the directory's own, of the name that has signed
 }
 
 // Expected has what the caller knows about the directory from elsewhere.
@@ -164,7 +157,11 @@ func (x *verification) collect(live bool, expected Expected) error {
 		return err
 	}
 	for _, k := range expected.Kept {
-		if err := x.notes.AddKept(k.Note, k.Key); err != nil {
+		err := x.notes.AddKept(k.Note, k.Key)
+		if wrong, ok := errors.AsType[*journal.Damage](err); ok && k.Line > 0 {
+			wrong.Reason = fmt.Sprintf("the checkpoint at line %d %s", k.Line, wrong.Reason)
+		}
+		if err != nil {
 			return err
 		}
 	}

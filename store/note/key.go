@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -44,8 +45,16 @@ func NewWitnessKey(name string, public ed25519.PublicKey) Key {
 	return Key{name, typeCosignature, public}
 }
 
+// wrapping is what editors and mail programs put around a line.
+var wrapping = regexp.MustCompile(`^(\x{FEFF}|> ?)+|[ \t\r]+$`)
+
+// Unwrap returns a line that people hand back as it was given to them: without a byte order mark and > before
+// it, and blanks and CR after it.
+func Unwrap(line string) string { return wrapping.ReplaceAllString(line, "") }
+
 // ParseKey reads a vkey, of an author or a witness.
 func ParseKey(vkey string) (Key, error) {
+	vkey = Unwrap(vkey)
 	none := errors.New("is not a verifier key as in name+0a1b2c3d+base64")
 	name, rest, _ := strings.Cut(vkey, "+")
 	id, encoded, found := strings.Cut(rest, "+")

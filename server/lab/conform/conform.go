@@ -117,7 +117,7 @@ func ReadKnown(list io.Reader) (known []string, err error) {
 			there[r.ID] = true
 		}
 	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) { // with which editors begin
 		id, _, _ := strings.Cut(line, "#")
 		id = strings.TrimSpace(id)
 		if id != "" && !there[id] {

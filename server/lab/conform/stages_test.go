@@ -212,7 +212,7 @@ func TestKnownAndStrict(t *testing.T) {
 
 // A list of what is known has an id a line, and comments.
 func TestReadKnown(t *testing.T) {
-	known, err := conform.ReadKnown(strings.NewReader("# all of these\n1.01\n\n 2.15 # a window\n"))
+	known, err := conform.ReadKnown(strings.NewReader("\ufeff1.01 # and these\n\n\n 2.15 # a window\n"))
 	if err != nil || !slices.Equal(known, []string{"1.01", "2.15"}) {
 		t.Error(known, err)
 	}
