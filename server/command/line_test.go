@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -439,6 +440,10 @@ func TestKeyWithoutCheckpoints(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	mldsa := append([]byte{6}, make([]byte, 1312)...)
+	other := "w.example+00000000+" + base64.StdEncoding.EncodeToString(mldsa)
+	want(t, 2, `(?s)^.{1,600}is of type 6, which this program cannot check.{1,60}$`, "verify", "-data", dir,
+		"-witness-key", other)
 	want(t, 2, "-key checks the checkpoints of -against", "verify", "-data", dir, "-key",
 		filepath.Join(dir, "checkpoint.pub"))
 }

@@ -448,6 +448,9 @@ def verifier_key(text, kind):
     """(name, key) of NAME+ID+BASE64."""
     parts = text.strip().split("+", 2)
     data = unbase64(parts[2]) if len(parts) == 3 else b""
+    if data and data[0] not in (DIRECTORY, WITNESS):
+        raise Broken("%s is of type %d, which this program cannot check: it checks Ed25519, types 1 and 4" % (
+            text.strip()[:60], data[0]))
     if len(data) != 33 or data[0] != kind or key_id(parts[0], kind, data[1:]).hex() != parts[1]:
         raise Broken("%s is not a verifier key of type %d" % (text.strip()[:120], kind))
     return parts[0], data[1:]

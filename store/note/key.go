@@ -54,7 +54,6 @@ func Unwrap(line string) string { return wrapping.ReplaceAllString(line, "") }
 
 // ParseKey reads a vkey, of an author or a witness.
 func ParseKey(vkey string) (Key, error) {
-	vkey = Unwrap(vkey)
 	none := errors.New("is not a verifier key as in name+0a1b2c3d+base64")
 	name, rest, _ := strings.Cut(vkey, "+")
 	id, encoded, found := strings.Cut(rest, "+")
@@ -63,9 +62,11 @@ func ParseKey(vkey string) (Key, error) {
 	case !found || err != nil || len(material) == 0 || name == "" ||
 		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return Key{}, none
-	case material[0] != typeEd25519 && material[0] != typeCosignature ||
-		len(material) != 1+ed25519.PublicKeySize:
-		return Key{}, errors.New("is not a key for Ed25519 signatures (type 1 or 4)")
+	case material[0] != typeEd25519 && material[0] != typeCosignature:
+		return Key{}, fmt.Errorf("is of type %d, which this program cannot check: it checks Ed25519, "+
+			"types %d and %d", material[0], typeEd25519, typeCosignature)
+	case len(material) != 1+ed25519.PublicKeySize:
+		return Key{}, none
 	}
 	k := Key{name, material[0], ed25519.PublicKey(material[1:])}
 	if id != hex.EncodeToString(k.id()) {

@@ -28,7 +28,7 @@ def verifier(vkey):  # NAME+ID+KEY: the id follows from the name and the key, so
     name, ident, key = vkey.split('+', 2)
     key = decode(key)
     right = sha(name.encode() + b'\n' + key)[:4].hex()
-    must(ident == right and len(key) == 33 and key[0] in (1, 4), 'this is no verifier key: ' + vkey)
+    must(ident == right and len(key) == 33 and key[0] in (1, 4), 'this is no verifier key of Ed25519 (type 1 or 4): ' + vkey[:100])
     return name, bytes.fromhex(ident), key
 note, (text, _, signatures) = read('checkpoint'), read('checkpoint').partition('\n\n')
 (origin, size, root, last), who, used = text.split('\n'), [], set()

@@ -43,8 +43,8 @@ const (
 	maxAhead = 24 * time.Hour
 	// maxAnswer is how many bytes of an answer are read.
 	maxAnswer = 16 << 10
-	// maxKey is how long a verifier key may be, in bytes.
-	maxKey = 512
+	// maxName is how long a witness's name may be, in bytes.
+	maxName = 450
 	// maxSaid is how many bytes of a refusal the log shows.
 	maxSaid = 200
 )
@@ -68,13 +68,12 @@ func Parse(text string) (Peer, error) {
 			"the URL must be absolute, of http or https, without user, query and fragment",
 		)
 	}
-	vkey = strings.TrimSpace(vkey)
-	if len(vkey) > maxKey {
-		return Peer{}, fmt.Errorf("the verifier key is longer than %d bytes", maxKey)
-	}
-	key, err := note.ParseKey(vkey)
+	key, err := note.ParseKey(note.Unwrap(strings.TrimSpace(vkey)))
 	if err != nil {
 		return Peer{}, fmt.Errorf("the verifier key %w", err)
+	}
+	if len(key.Name) > maxName {
+		return Peer{}, fmt.Errorf("the verifier key's name is longer than %d bytes", maxName)
 	}
 	if !key.IsWitness() {
 		return Peer{}, errors.New("the verifier key is an author's (type 1), not a witness's (type 4)")

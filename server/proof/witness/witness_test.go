@@ -3,6 +3,8 @@ package witness_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -378,6 +380,15 @@ func TestWitnessFlag(t *testing.T) {
 	good := w.URL + " " + w.VKey().String()
 	if peers, err := witness.ParseAll([]string{good}); err != nil || peers[0].URL != w.URL {
 		t.Errorf("%v, %v", peers, err)
+	}
+	// An ML-DSA key, with the id that is its own.
+	other := append([]byte{6}, bytes.Repeat([]byte{7}, 1312)...)
+	id := sha256.Sum256(append([]byte("w.example\n"), other...))
+	long := fmt.Sprintf("w.example+%x+%s", id[:4], base64.StdEncoding.EncodeToString(other))
+	_, err := witness.ParseAll([]string{w.URL + " " + long})
+	if err == nil || len(err.Error()) > 200 ||
+		!strings.Contains(err.Error(), "is of type 6, which this program cannot check") {
+		t.Errorf("%v", err)
 	}
 	author := note.NewKey("w.example", w.VKey().Public()).String()
 	for _, bad := range [][]string{

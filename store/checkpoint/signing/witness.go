@@ -33,7 +33,7 @@ func WitnessKeys(fsys readonly.FS) (keys []note.Key, err error) {
 	for line := range strings.Lines(string(text)) {
 		key, bad := note.ParseKey(strings.TrimSuffix(line, "\n"))
 		if bad != nil {
-			return nil, journal.InFile(WitnessKeysFile, fmt.Sprintf("%q %v", line, bad))
+			return nil, journal.InFile(WitnessKeysFile, fmt.Sprintf("%.60q %v", line, bad))
 		}
 		keys = append(keys, key)
 	}
