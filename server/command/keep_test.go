@@ -82,11 +82,27 @@ func (p *process) sells(t *testing.T, order string) int {
 	return seq
 }
 
-// Decision keep.begins: a keeper that begins wrongly stops the start before a line is written.
+// Decision keep.begins: a keeper that begins wrongly stops the start before a line is written. Where it has
+// more lines, this machine may have sent them itself, before an older backup was put here.
 func TestAKeeperThatBeginsWronglyStopsTheStart(t *testing.T) {
 	t.Parallel()
 	bin, dir := build(t)
 	want(t, 0, "", "import", "-data", dir, "../../testdata/demo")
+	backup, standby := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "standby")
+	want(t, 0, "is sound", "backup", "-data", dir, backup)
+	want(t, 0, "wb_", "partner", "add", "-data", dir, "anna")
+	_, sent := with("", "tail", "-data", dir, "-format", "copy")
+	if code, said := with(sent, "receive", standby); code != 0 {
+		t.Fatal(code, said)
+	}
+	old := content(t, backup, firstFile)
+	cmd := exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", backup, "-keep",
+		bin+" receive -keeper "+standby)
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 78 || content(t, backup, firstFile) != old ||
+		!strings.Contains(string(out), "or this machine had that line, and an older backup stands here now") {
+		t.Errorf("%v\n%s", cmd.ProcessState, out)
+	}
 	before := content(t, dir, firstFile)
 	lines := strings.Count(before, "\n")
 	has := func(seq int) string {

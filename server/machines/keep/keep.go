@@ -47,9 +47,12 @@ var (
 // Ahead is the error of a start whose keeper has lines that the directory has not.
 type Ahead struct{ Last uint64 }
 
-// Error names the last line that both may have.
+// Error names the keeper's last line. Whether this machine or another has sent it is not known here.
 func (e *Ahead) Error() string {
-	return fmt.Sprintf("another machine has gone on from line %d", e.Last)
+	return fmt.Sprintf("another machine has gone on from line %d, or this machine had that line, and an "+
+		"older backup stands here now. Nothing was written. The keeper has the newest lines: serve its "+
+		"directory there, or fill a new one here with them (waybill tail -format copy there, waybill receive "+
+		"here)", e.Last)
 }
 
 const (
