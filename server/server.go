@@ -198,13 +198,15 @@ func (s *Server) Handler() http.Handler {
 
 // Open opens the data directory, which is made if it does not exist. Errors: those of store.Open and of
 // package stand, ErrMovedClock, ErrCopy, *durable.OtherOwner, and those of the files beside the journal.
-func Open(cfg Config) (*Server, error) {
+func Open(cfg Config) (s *Server, err error) {
 	if cfg.FS == nil { // else it is a test's, and nobody's
-		if err := durable.Dir(cfg.Dir).CheckOwner("journal", os.Geteuid()); err != nil {
+		dir := durable.Dir(cfg.Dir)
+		defer func() { err = dir.Denied(err, os.Geteuid()) }()
+		if err := dir.CheckOwner("journal", os.Geteuid()); err != nil {
 			return nil, err
 		}
 	}
-	s, err := prepare(cfg)
+	s, err = prepare(cfg)
 	if err != nil {
 		return nil, err
 	}

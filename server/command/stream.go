@@ -74,7 +74,7 @@ func (c *call) receive() (int, error) {
 		}
 		o.Socket = filepath.Join(c.dir, "keep.sock")
 	}
-	err := standby.Receive(dir, o, c.Stdin, c.Stdout)
+	err := dir.Denied(standby.Receive(dir, o, c.Stdin, c.Stdout), os.Geteuid())
 	if err != nil { // said on another machine, which may have a directory of that name, too
 		err = fmt.Errorf("%s: %w", c.dir, err)
 	}

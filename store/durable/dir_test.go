@@ -2,7 +2,9 @@ package durable
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -228,6 +230,31 @@ func TestADirectoryOfAnotherUser(t *testing.T) {
 	other, ok := errors.AsType[*OtherOwner](err)
 	named := ok && strings.Contains(err.Error(), userName(self)) && strings.Contains(err.Error(), "54321")
 	if !named || other.Owner != self || other.Process != 54321 {
+		t.Error(err)
+	}
+}
+
+// What cannot be opened as it is another user's is named, with what mends it; and nobody is told to be root.
+func TestAFileOfAnotherUser(t *testing.T) {
+	d := Dir(t.TempDir())
+	self := os.Geteuid()
+	if err := d.Mkdir("journal"); err != nil {
+		t.Fatal(err)
+	}
+	denied := error(&fs.PathError{Op: "open", Path: d.rooted().Path("journal"), Err: syscall.EACCES})
+	err := d.Denied(fmt.Errorf("a start: %w", denied), 54321)
+	other, ok := errors.AsType[*OtherOwner](err)
+	if !ok || other.Owner != self || !strings.HasSuffix(err.Error(), "chown -R 54321 "+string(d)) ||
+		strings.Contains(err.Error(), "run it as") != (self != root) {
+		t.Error(err)
+	}
+	there := &fs.PathError{Op: "open", Path: "/elsewhere", Err: syscall.EACCES}
+	for err, uid := range map[error]int{denied: self, there: 54321, syscall.EACCES: 54321, ErrLocked: 54321} {
+		if got := d.Denied(err, uid); got != err {
+			t.Errorf("%v is %v", err, got)
+		}
+	}
+	if err := d.Denied(nil, 54321); err != nil {
 		t.Error(err)
 	}
 }
