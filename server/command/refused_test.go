@@ -170,6 +170,38 @@ func TestAFileOfAnotherOwner(t *testing.T) {
 	}
 }
 
+// Decision copies.merged: a copy that was put into a directory that was there, an older one of it or one of
+// another, is named as that, by a start and by verify, and nothing is written.
+func TestACopyPutIntoADirectory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	other := filepath.Join(t.TempDir(), "other")
+	older := filepath.Join(t.TempDir(), "older")
+	for _, d := range []string{dir, other} {
+		want(t, 0, "in force", "import", "-data", d, "../../testdata/demo")
+	}
+	want(t, 0, "is sound", "backup", "-data", dir, older)
+	for range 5 {
+		want(t, 0, "wb_", "partner", "add", "-data", dir, "anna")
+	}
+	foreign := filepath.Join(t.TempDir(), "foreign")
+	want(t, 0, "is sound", "backup", "-data", other, foreign)
+	for what, backup := range map[string]string{"an older one": older, "another's": foreign} {
+		merged := filepath.Join(t.TempDir(), "data")
+		err := os.CopyFS(merged, os.DirFS(dir))
+		if err := errors.Join(err, exec.Command("cp", "-a", backup+"/.", merged+"/").Run()); err != nil {
+			t.Fatal(err)
+		}
+		before := files(t, merged)
+		const named = `it looks as if a copy was put into this directory.*put the copy where nothing is`
+		want(t, 65, named, "serve", "-data", merged, "-addr", "127.0.0.1:0")
+		want(t, 1, "(?m)^damaged: .*"+named, "verify", "-data", merged)
+		if files(t, merged) != before {
+			t.Errorf("%s: something was written", what)
+		}
+	}
+}
+
 // What is written to another user's directory its owner could not open: serve and each verb that changes
 // something, receive too, refuse one, name both users, and make nothing. Lists read it.
 func TestAnotherUsersDirectoryIsRefused(t *testing.T) {

@@ -26,6 +26,8 @@ import (
 	"waybill/server/proof/witness"
 	"waybill/server/reach/outbound"
 	"waybill/store/durable"
+	"waybill/store/durable/readonly"
+	"waybill/store/inspect"
 	"waybill/store/journal"
 )
 
@@ -215,6 +217,7 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 		default:
 		}
 		if errors.As(err, new(*journal.Damage)) {
+			inspect.NameMerged(readonly.Dir(cfg.Dir), err)
 			err = fmt.Errorf("%w; waybill verify -data %s says what to do", err, cfg.Dir)
 		}
 		if errors.As(err, new(*durable.OtherOwner)) {

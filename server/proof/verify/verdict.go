@@ -160,6 +160,7 @@ func Judge(
 			rep.Vouched = rep.Head.Seq
 		}
 	}
+	inspect.NameMerged(fsys, err)
 	v := newVerdict(&rep)
 	v.Kept = len(expected.Kept)
 	v.names(fsys, &rep, err)

@@ -1,0 +1,33 @@
+package inspect
+
+import (
+	"errors"
+	"slices"
+
+	"waybill/store/checkpoint"
+	"waybill/store/durable/readonly"
+	"waybill/store/journal"
+)
+
+// NameMerged has the damage of a directory say so where it looks as if a copy was put into one that was
+// there, as by cp -a backup/. data/: the key is not the copy's, or files stayed that are of later lines than
+// its newest note. Any other error stays as it is.
+func NameMerged(fsys readonly.FS, err error) {
+	damage, is := errors.AsType[*journal.Damage](err)
+	if !is || damage.Books || damage.Forked != "" {
+		return
+	}
+	private, wrong := checkpoint.PrivateKey(fsys)
+	public, _ := checkpoint.PublicKey(fsys)
+	signed, _ := checkpoint.Newest(fsys)
+	newest, unread := checkpoint.Parse(signed, public)
+	journals, _ := journal.Numbers(fsys, "journal")
+	snapshots, _ := journal.Numbers(fsys, "snapshots")
+	last := slices.Max(append(append(snapshots, journals...), 0))
+	stayed := unread == nil && private != nil && last > newest.Seq+1
+	other, is := errors.AsType[*journal.Damage](wrong)
+	if stayed || is && other.File == checkpoint.PublicKeyFile {
+		damage.Reason += "; it looks as if a copy was put into this directory, whose own files are still " +
+			"there (as by cp -a backup/. data/): put the copy where nothing is, and serve that"
+	}
+}
