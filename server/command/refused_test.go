@@ -170,6 +170,57 @@ func TestAFileOfAnotherOwner(t *testing.T) {
 	}
 }
 
+// Decision directory.hands: a start warns once of keys that others can read, and of a journal that a copy by
+// links shares, each with the command that mends it. Decision directory.path: the path may be of any length,
+// if it is given as a relative one that is not.
+func TestHandsOnADirectory(t *testing.T) {
+	t.Parallel()
+	bin, dir := build(t)
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	deep := filepath.Join(filepath.Dir(dir), strings.Repeat("deep/", 30))
+	err := errors.Join(os.MkdirAll(deep, 0o700), os.Rename(dir, filepath.Join(deep, "data")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(deep, "data")
+	warned := regexp.MustCompile(`"WARN","msg":"(?:other users|a file of the journal).*"run":"([^"]*)"`)
+	start := func() (runs [][]string) {
+		cmd := exec.Command(bin, "serve", "-data", "data", "-addr", "127.0.0.1:0")
+		cmd.Dir = deep
+		p := startCommand(t, cmd)
+		verb := exec.Command(bin, "partner", "list", "-data", "data")
+		verb.Dir = deep
+		if out, err := verb.CombinedOutput(); p.base == "" || err != nil {
+			t.Fatalf("%v: %s%s", err, out, p.said)
+		}
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		return warned.FindAllStringSubmatch(p.said.String(), -1)
+	}
+	if runs := start(); runs != nil {
+		t.Error(runs)
+	}
+	err = errors.Join(
+		os.Chmod(filepath.Join(dir, "checkpoint.key"), 0o640),
+		os.Chmod(filepath.Join(dir, "keys"), 0o755),
+		os.Link(filepath.Join(dir, firstFile), filepath.Join(deep, "link")))
+	runs := start()
+	if err != nil || len(runs) != 2 {
+		t.Fatal(err, runs)
+	}
+	for _, run := range runs {
+		mend := exec.Command("sh", "-c", run[1])
+		mend.Dir = deep
+		if out, err := mend.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", run[1], err, out)
+		}
+	}
+	if runs := start(); runs != nil {
+		t.Error(runs)
+	}
+	want(t, 0, "^sound", "verify", "-data", dir)
+}
+
 // Decision copies.merged: a copy that was put into a directory that was there, an older one of it or one of
 // another, is named as that, by a start and by verify, and nothing is written.
 func TestACopyPutIntoADirectory(t *testing.T) {

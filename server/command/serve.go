@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"waybill/auth"
@@ -250,6 +252,36 @@ func warn(cfg server.Config) {
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; " +
 			"anybody who can read the data directory can mint them")
+	}
+	warnOfHands(cfg)
+}
+
+// warnOfHands says in the log which files others can read or reach who should not, and what mends it.
+func warnOfHands(cfg server.Config) {
+	open := ""
+	for _, name := range []string{"checkpoint.key", "keys"} {
+		path := filepath.Join(cfg.Dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o044 != 0 {
+			open += " " + path
+		}
+	}
+	if open != "" {
+		cfg.Log.Warn("other users can read keys of the directory", "run", "chmod -R go="+open)
+	}
+	dir := filepath.Join(cfg.Dir, "journal")
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			continue
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+			cfg.Log.Warn("a file of the journal has another name, too, as in a copy by links: what is "+
+				"written here is written there, and what is erased stays there; stop the server before the "+
+				"command that mends it", "file", f.Name(), "run", "find "+dir+
+				" -type f -links +1 -exec cp -p {} {}.tmp ';' -exec mv {}.tmp {} ';'")
+			return
+		}
 	}
 }
 

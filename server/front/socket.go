@@ -23,13 +23,12 @@ var ErrSocketPath = fmt.Errorf("the path of the data directory is too long for i
 // and a zero byte. On Linux it is 107.
 const MaxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// Socket returns the path of a directory's admin socket.
+// Socket returns the path of a directory's admin socket, which is relative where that is the shorter one.
 func Socket(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
+	path := filepath.Join(dir, "admin.sock")
+	if abs, err := filepath.Abs(path); err == nil && len(abs) < len(path) {
+		path = abs
 	}
-	path := filepath.Join(abs, "admin.sock")
 	if len(path) > MaxSocketPath {
 		return "", fmt.Errorf("%w: %s", ErrSocketPath, path)
 	}
