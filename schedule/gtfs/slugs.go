@@ -10,21 +10,12 @@ import (
 	"waybill/schedule/fold"
 )
 
-// spelling writes in ASCII the letters that folding leaves: Greek, and Cyrillic by the Ukrainian passport
-// rules where it matters.
-var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ g д d е e є ie ж zh з z и y і i ї i й i
-	к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ы y э e ю iu я ia ё e ѐ e ѝ i
-	ѓ gj ѕ dz ј j љ lj њ nj ќ kj џ dzh ђ dj ћ c ў u
-	α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o`),
-	"ь", "", "ъ", "", "’", "", "'", "", "ʼ", "", "`", "")...)
-
 // slugOf makes a URL-friendly word of a name. It is "" when nothing in the name can be spelled.
 func slugOf(name string) string {
-	spelled := spelling.Replace(fold.Text(spelling.Replace(strings.ToLower(name))))
 	apart := func(r rune) bool {
 		return !strings.ContainsRune(plain, r)
 	}
-	return strings.Join(strings.FieldsFunc(spelled, apart), "-")
+	return strings.Join(strings.FieldsFunc(fold.Spelled(name), apart), "-")
 }
 
 // The kinds of rows that have slugs, as Tables.Former names them.

@@ -7,10 +7,14 @@ import (
 )
 
 // FindCities returns, in the order of names, a country's cities with a text in any of their names, folded; ""
-// is any.
+// is any. A text of which folding leaves nothing is in none.
 func (f Finder) FindCities(name, country string) []int32 {
-	name = fold.Text(name)
 	var list []int32
+	if name != "" {
+		if name = fold.Name(name); name == "" {
+			return nil
+		}
+	}
 	for _, i := range f.byName {
 		if (country == "" || f.Cities[i].Country == country) && strings.Contains(f.folded[i], name) {
 			list = append(list, i)

@@ -109,14 +109,14 @@ func newIndex(tt *schedule.Timetable) *index {
 
 // indexCities sorts the cities by their names, and makes these fit to be searched.
 func (f Finder) indexCities() {
+	var order []string
 	for i, c := range f.Cities {
+		order = append(order, fold.Order(c.Name))
 		f.byName = append(f.byName, int32(i))
-		f.folded = append(f.folded, fold.Text(strings.Join(append(c.Names[:], c.Name), "\n")))
+		f.folded = append(f.folded, fold.Name(strings.Join(append(c.Names[:], c.Name), "\n")))
 	}
 	slices.SortFunc(f.byName, func(a, b int32) int {
-		x := &f.Cities[a]
-		y := &f.Cities[b]
-		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(order[a], order[b]), cmp.Compare(f.Cities[a].ID, f.Cities[b].ID))
 	})
 }
 

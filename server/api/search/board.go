@@ -116,14 +116,18 @@ func (n *Network) CityName(city int32) string {
 // CityNames returns the names of all cities as a form offers them, in their order.
 func (n *Network) CityNames() (list []string) {
 	for i := range n.Cities {
-		list = append(list, cityName(n.Timetable, int32(i)))
+		list = append(list, fold.Order(cityName(n.Timetable, int32(i))))
 	}
-	slices.SortFunc(list, func(a, b string) int { return strings.Compare(fold.Text(a), fold.Text(b)) })
-	return slices.Compact(list)
+	slices.Sort(list)
+	list = slices.Compact(list)
+	for i, x := range list {
+		_, list[i], _ = strings.Cut(x, "\n")
+	}
+	return list
 }
 
-// CityCalled finds the city that somebody has typed the name of: its slug or any of its names, with or
-// without accents; else the one city with the text in a name.
+// CityCalled finds the city that somebody has typed the name of: its slug or any of its names, folded;
+// else the one city with the text in a name.
 func (n *Network) CityCalled(typed string) (city int32, known bool) {
 	if city, known = n.CityBySlug(typed); known || strings.TrimSpace(typed) == "" {
 		return city, known
@@ -133,7 +137,7 @@ func (n *Network) CityCalled(typed string) (city int32, known bool) {
 	for _, i := range found {
 		x := &n.Cities[i]
 		for _, name := range append([]string{x.Name}, x.Names[:]...) {
-			if fold.Text(name) == fold.Text(typed) {
+			if fold.Name(name) == fold.Name(typed) {
 				return i, true
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"waybill/schedule/fold"
 )
 
-// filter says which trips are looked for by names (decision runs.names). Names are compared without case and
-// accents, in each language of the timetable.
+// filter says which trips are looked for by names (decision runs.names). Names are compared folded, in
+// each language of the timetable.
 type filter struct {
 	tt            *schedule.Timetable
 	company, city term
@@ -43,7 +43,7 @@ func newFilter(tt *schedule.Timetable, q Query) *filter {
 
 // newTerm returns a term of a query.
 func newTerm(text string) term {
-	return term{folded: fold.Text(strings.TrimSpace(text))}
+	return term{folded: fold.Name(strings.TrimSpace(text))}
 }
 
 // isIn reports whether the term is one of some folded names, or a part of one where no name is just this.
@@ -69,18 +69,18 @@ func (x *filter) has(form *schedule.Form) bool {
 	if x.text.isIn(company) || x.text.isIn(cities) {
 		return true
 	}
-	trip := []string{fold.Text(form.Trip), fold.Text(schedule.FeedID(form.Trip)), fold.Text(form.Name)}
+	trip := []string{fold.Name(form.Trip), fold.Name(schedule.FeedID(form.Trip)), fold.Name(form.Name)}
 	return x.text.isIn(trip) || x.text.isIn(x.routeNames(form))
 }
 
 // companyNames returns the folded names of a company.
 func companyNames(c *schedule.Company) []string {
-	return []string{fold.Text(c.Name), c.Slug}
+	return []string{fold.Name(c.Name), fold.Name(c.Slug)}
 }
 
 // routeNames returns the folded names of a trip's route.
 func (x *filter) routeNames(form *schedule.Form) []string {
-	names := []string{fold.Text(form.Route.Name)}
+	names := []string{fold.Name(form.Route.Name)}
 	if trip, known := x.tt.TripByID(form.Trip); known {
 		for _, name := range x.tt.Route(trip).Names {
 			names = appendName(names, name)
@@ -94,7 +94,7 @@ func (x *filter) cityNames(city *schedule.City) []string {
 	if names, known := x.cities[city.ID]; known {
 		return names
 	}
-	names := []string{fold.Text(city.Name), city.Slug}
+	names := []string{fold.Name(city.Name), fold.Name(city.Slug)}
 	if i, known := x.tt.CityByID(city.ID); known {
 		for _, name := range x.tt.Cities[i].Names {
 			names = appendName(names, name)
@@ -109,5 +109,5 @@ func appendName(names []string, name string) []string {
 	if name == "" {
 		return names
 	}
-	return append(names, fold.Text(name))
+	return append(names, fold.Name(name))
 }

@@ -8,6 +8,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking/ids"
+	"waybill/schedule/fold"
 	"waybill/server/ledger"
 )
 
@@ -101,7 +102,7 @@ func (s *Desk) getUsers(w http.ResponseWriter, r *http.Request, by ledger.By) er
 		x.Companies = append(x.Companies, companyShown{c.Slug, c.Name})
 	}
 	slices.SortFunc(x.Companies, func(a, b companyShown) int {
-		return strings.Compare(a.Name, b.Name)
+		return strings.Compare(fold.Order(a.Name), fold.Order(b.Name))
 	})
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, u := range st.Accounts.Users() {

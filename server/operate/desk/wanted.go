@@ -15,7 +15,7 @@ import (
 
 // wanted is what somebody looks for of a passenger.
 type wanted struct {
-	words []string // folded; each is a part of a name or of the e-mail address
+	words []string // spelled; each is a part of a name or of the e-mail address
 	phone string   // as it was typed; "" is none
 }
 
@@ -32,7 +32,9 @@ func newWanted(query string) wanted {
 		}
 		switch {
 		case strings.ContainsFunc(part, unicode.IsLetter) || strings.Contains(part, "@"):
-			x.words = append(x.words, foldName(part))
+			if word := spelled(part); word != "" {
+				x.words = append(x.words, word)
+			}
 		case strings.ContainsFunc(part, isDigit):
 			phone = append(phone, part)
 		}
@@ -72,7 +74,7 @@ func (x *wanted) isEmpty() bool {
 // it.
 func (x *wanted) is(t *booking.Ticket) bool {
 	first, last, email, phones := t.Passenger.Fields()
-	known := foldName(first + "\n" + last + "\n" + email)
+	known := spelled(first + "\n" + last + "\n" + email)
 	for _, word := range x.words {
 		if !strings.Contains(known, word) {
 			return false
@@ -81,12 +83,13 @@ func (x *wanted) is(t *booking.Ticket) bool {
 	return x.phone == "" || slices.ContainsFunc(phones, x.isPhone)
 }
 
-// foldName returns a name without case, accents and apostrophes, which are written in several ways.
-func foldName(name string) string {
-	return apostrophes.Replace(fold.Text(name))
+// spelled returns a folded name in ASCII, so that Стус is found as Stus, and Stus as Стус. Passports have a y
+// where others have an i (Yurii, Юрій).
+func spelled(name string) string {
+	return oneI.Replace(fold.Spelled(fold.Name(name)))
 }
 
-var apostrophes = strings.NewReplacer("'", "", "’", "", "ʼ", "", "`", "", "´", "")
+var oneI = strings.NewReplacer("yi", "i", "iy", "i", "yy", "i", "ii", "i", "y", "i")
 
 // isPhone reports whether the phone that is looked for is this one, or a part of it. A national number begins
 // with a 0 that the number with its country does not have, but for some countries.

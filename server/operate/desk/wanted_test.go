@@ -66,10 +66,30 @@ func TestANameIsFoundInAnyOrder(t *testing.T) {
 			t.Errorf("it is found by %q", query)
 		}
 	}
-	for _, query := range []string{"", " ", ",;", "- -", "…"} {
+	for _, query := range []string{"", " ", ",;", "- -", "…", "ʼ", "ь"} {
 		if x := newWanted(query); !x.isEmpty() {
 			t.Errorf("by %q everybody is found", query)
 		}
+	}
+}
+
+// Decision desk.search: a name in one alphabet is found by a word in the other.
+func TestANameIsFoundInTheOtherAlphabet(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][]string{
+		{"Стус", "Stus"}, {"Юрій", "Yurii", "Iurii", "Yuriy"}, {"Євген", "Yevhen"}, {"Їжак", "Yizhak"},
+		{"Мар'яна", "Mariana", "Маріана"}, {"Щербань", "Shcherban"}, {"Łódzka", "Лодзка"},
+	} {
+		for _, stored := range names {
+			for _, typed := range names {
+				if x := newWanted(typed); !x.is(aTicketOf("Lesia", stored, "")) {
+					t.Errorf("%s is not found by %s", stored, typed)
+				}
+			}
+		}
+	}
+	if x := newWanted("Stus"); x.is(aTicketOf("Lesia", "Стасів", "")) {
+		t.Error("Стасів is found by Stus")
 	}
 }
 
