@@ -22,6 +22,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,18 +145,50 @@ func (t *Timetable) indexZones() (err error) {
 	return err
 }
 
-// ServiceDays returns the first day with a service of the tables, and the end: the day after the last.
+// ServiceDays returns the first day on which a trip of the tables runs, and the end: the day after the last.
 // Without any the first is after the end.
-func (t *Timetable) ServiceDays() (first, end Day) {
+func (t *Tables) ServiceDays() (first, end Day) {
 	first = Day(math.MaxInt32)
 	end = Day(math.MinInt32)
-	for _, s := range t.Services {
-		if n := Day(len(s.Bits) * 64); n > 0 {
-			first = min(first, s.First)
-			end = max(end, s.First+n)
+	for i := range t.Trips {
+		s := &t.Services[t.Trips[i].Service]
+		for word, days := range s.Bits {
+			if days != 0 {
+				from := s.First + Day(64*word)
+				first = min(first, from+Day(bits.TrailingZeros64(days)))
+				end = max(end, from+Day(bits.Len64(days)))
+			}
 		}
 	}
 	return first, end
+}
+
+// Over returns the instant at which the last day with a trip is over by the clocks of all companies. It is
+// zero where there is none.
+func (t *Tables) Over() (over time.Time) {
+	first, end := t.ServiceDays()
+	for i := range t.Companies {
+		loc, err := time.LoadLocation(t.Companies[i].Zone)
+		if err != nil || first >= end {
+			continue
+		}
+		if at := time.Unix((&zone{loc: loc}).start(end), 0); at.After(over) {
+			over = at
+		}
+	}
+	return over
+}
+
+// Ending says that a timetable with trips has no days for another week; "" is of one that has.
+func (t *Tables) Ending(now time.Time) string {
+	_, end := t.ServiceDays()
+	switch over := t.Over(); {
+	case len(t.Trips) == 0 || over.After(now.AddDate(0, 0, 7)):
+		return ""
+	case over.After(now):
+		return fmt.Sprintf("the last day of the timetable is %s: import the next one", end-1)
+	}
+	return "all days of the timetable are over: nothing is sold until the next one is imported"
 }
 
 // DayStart returns the instant, in Unix seconds, at which a service day of a company starts.

@@ -229,6 +229,13 @@ func Open(cfg Config) (s *Server, err error) {
 			s.Log.Warn("some tickets of cancelled runs are not cancelled yet; the next start cancels "+
 				"them", "err", err)
 		}
+		now, err := s.Now()
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		if ending := s.Timetable.Load().Ending(now); ending != "" {
+			s.Log.Warn(ending)
+		}
 		s.runInBackground()
 	}
 	if s.Still.Load() && !cfg.Verb {

@@ -35,8 +35,8 @@ func (f *Feed) Remarks() (list []string) {
 	remark := func(format string, args ...any) {
 		list = append(list, fmt.Sprintf(format, args...))
 	}
-	if first, last, ok := f.period(); ok {
-		remark("service from %s to %s", first, last)
+	if first, end := f.out.ServiceDays(); first < end {
+		remark("service from %s to %s", first, end-1)
 	} else {
 		remark("no service has a day: nothing will be sold")
 	}
@@ -135,22 +135,6 @@ func (f *Feed) unknownFiles() (list []string) {
 		list = append(list, name)
 	}
 	return list
-}
-
-// period returns the first and the last day of service, as in 2026-11-20; false where there is none.
-func (f *Feed) period() (first, last string, ok bool) {
-	from := lastDay
-	to := firstDay
-	for i := range f.out.Services {
-		s := &f.out.Services[i]
-		for d := s.First; int(d-s.First) < 64*len(s.Bits); d++ {
-			if s.Runs(d) {
-				from = min(from, d)
-				to = max(to, d)
-			}
-		}
-	}
-	return from.String(), to.String(), from <= to
 }
 
 // largeAreas describes the areas that have more than one stop, the largest first.

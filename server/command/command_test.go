@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"waybill/server/lab/ports"
+	"waybill/server/lab/rig"
 )
 
 // run runs a command to its end.
@@ -337,6 +338,19 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 	want(t, 1, "no data directory at", "partner", "list", "-data", dir)
 	want(t, 0, "(?s)agency.txt: 4 rows.*0 rows skipped.*is in force", "import", "-data", dir, "-strict",
 		"../../testdata/demo")
+	over := t.TempDir()
+	if err := os.CopyFS(over, rig.FeedWith(t, map[string][][2]string{
+		"calendar.txt":       {{"20240101,20361231", "20140101,20161231"}},
+		"calendar_dates.txt": {{",202", ",201"}},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	want(t, 1, "with -strict nothing is changed", "import", "-data", none, "-strict", over)
+	want(t, 0, "no day of the feed is left.*\ndry run", "import", "-data", none, "-dry-run", over)
+	if _, err := os.Stat(none); err == nil {
+		t.Error("a feed of which no day is left has made a directory")
+	}
 	const alone = `No server is running\..*\n`
 	key := strings.TrimSpace(want(t, 0, `^wb_\S{43}\n`+alone+`$`, "partner", "add", "-data", dir, "anna"))
 	for _, live := range []bool{false, true} {
@@ -360,6 +374,7 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 		want(t, 1, "no valid key", "partner", "revoke", "-data", dir, name)
 		want(t, 0, "dry run", "import", "-data", dir, "-dry-run", "../../testdata/demo")
 		want(t, 1, "not a GTFS feed", "import", "-data", dir, "..")
+		want(t, 1, "has days until 2036-12-31", "import", "-data", dir, "-dry-run", over)
 		want(t, 2, "-fare-per-km", "import", "-data", dir, "-fare-per-km", "cheap", "../../testdata/demo")
 		want(t, 1, "there is no such ticket", "ticket", "move", "-data", dir, "AAAAAAAAAAAAAAAAAAAAAA", "new")
 		want(t, 2, "not a ticket's id", "ticket", "status", "-data", dir, "x", "Prepaid")

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 	"waybill/server/ledger"
 
+	"waybill/schedule"
 	"waybill/server"
 	"waybill/server/command/terminal"
 	"waybill/server/frame/words"
@@ -310,7 +311,14 @@ func (c *call) adminHere(op string, form url.Values) error {
 	}
 	if op == "import" {
 		feed, err := admin.ReadFeed(form, front.Unheard{Writer: c.Stdout}, pace.None())
-		if err != nil || feed == nil {
+		if err == nil && (feed.Strict || feed.DryRun) && c.mustExist() != nil {
+			// A directory that is to be made will have the machine's clock.
+			err = feed.Judge(new(schedule.Tables), time.Now(), front.Unheard{Writer: c.Stdout})
+			if feed.DryRun {
+				return err
+			}
+		}
+		if err != nil {
 			return err
 		}
 		do = func(s *server.Server) error {

@@ -35,6 +35,7 @@ type ImportOptions struct {
 
 // FeedRead is a feed that was read and is good to be the timetable in force.
 type FeedRead struct {
+	ImportOptions
 	name    string
 	feed    *gtfs.Feed
 	skipped int
@@ -43,14 +44,14 @@ type FeedRead struct {
 // adminImport reads a feed and makes it the timetable in force.
 func (s *Executor) adminImport(a *Act) (string, error) {
 	read, err := ReadFeed(a.Form, a.Out, s.Store.Pace())
-	if err != nil || read == nil {
+	if err != nil {
 		return "", err
 	}
 	return "", s.Adopt(a.By, read, a.Out)
 }
 
-// ReadFeed reads the feed that an import's form names and reports on it line by line. It returns nothing for
-// a dry run. It is read at a pace.
+// ReadFeed reads the feed that an import's form names and reports on it line by line. It is read at a
+// pace.
 func ReadFeed(form url.Values, out io.Writer, pace *pace.Pace) (*FeedRead, error) {
 	path := form.Get("feed")
 	dir, end, err := openFeed(path)
@@ -108,14 +109,13 @@ func ReadTimetable(path string) (*schedule.Timetable, error) {
 // Import makes a feed the timetable in force, and reports on it line by line. The process does it.
 func (s *Executor) Import(dir fs.FS, name string, opt ImportOptions, out io.Writer) error {
 	read, err := readAndReport(dir, name, opt, out)
-	if err != nil || read == nil {
+	if err != nil {
 		return err
 	}
 	return s.Adopt(Self(), read, out)
 }
 
-// readAndReport reads a feed, writes the report, and decides whether it is good enough to be adopted. It
-// returns nothing for a dry run.
+// readAndReport reads a feed, writes the report, and decides whether it is good enough to be adopted.
 func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
 	skipped := map[string]int{} // by file
 	reasons := map[string]int{}
@@ -165,21 +165,46 @@ func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*F
 		return nil, fmt.Errorf("%w: it has no usable trip", feed.ErrInvalid)
 	case opt.Strict && all > 0:
 		return nil, errors.New("rows were skipped; with -strict nothing is changed")
-	case opt.DryRun:
-		_, err := fmt.Fprintln(out, "dry run: nothing is changed")
-		return nil, err
 	}
-	return &FeedRead{name, read, all}, nil
+	return &FeedRead{opt, name, read, all}, nil
 }
 
 // cell is what a reason says of one row only: without it, rows that are skipped for the same reason are
 // alike.
 var cell = regexp.MustCompile(`(stop_sequence )\d+|"(?:[^"\\]|\\.)*"`)
 
-// Adopt makes a feed that was read the timetable in force.
+// Judge decides whether a feed may follow a timetable: if no day of it is left, it sells nothing. Of a dry run
+// it says the end.
+func (f *FeedRead) Judge(before *schedule.Tables, now time.Time, out io.Writer) error {
+	if !f.feed.Size().Over().After(now) {
+		const over = "no day of the feed is left: it sells nothing"
+		switch {
+		case f.Strict:
+			return errors.New(over + "; with -strict nothing is changed")
+		case before.Over().After(now):
+			_, end := before.ServiceDays()
+			return fmt.Errorf("%s, and the timetable in force has days until %s; nothing is changed", over,
+				end-1)
+		}
+		fmt.Fprintln(out, over)
+	}
+	if f.DryRun {
+		fmt.Fprintln(out, "dry run: nothing is changed")
+	}
+	return nil
+}
+
+// Adopt makes a feed that was read the timetable in force, unless it is a dry run.
 func (s *Executor) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	s.importing.Lock()
 	defer s.importing.Unlock()
+	now, err := s.Now()
+	if err == nil {
+		err = read.Judge(&s.Timetable.Load().Tables, now, out)
+	}
+	if err != nil || read.DryRun {
+		return err
+	}
 	// Cities keep their ids and slugs, so that the tables depend on the timetable before, and are made under
 	// the lock of imports. A dry run could not say that.
 	apart := read.feed.Apart()

@@ -2,7 +2,9 @@ package admin_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -263,4 +265,67 @@ func TestAnImportNamesASeatThatTwoTicketsHave(t *testing.T) {
 		len(rep.Books.Surplus.Lines()) != 0 {
 		t.Errorf("with the first timetable again: %q, %v", rep.Books.Surplus.Lines(), err)
 	}
+}
+
+// Decision feed.over: a feed of which no day is left replaces no timetable that has days, and with -strict
+// none; else that is said. A start, the metrics and Today say when a timetable ends.
+func TestATimetableThatSellsNothing(t *testing.T) {
+	over := rig.FeedWith(t, map[string][][2]string{
+		"calendar.txt":       {{"20240101,20361231", "20140101,20161231"}},
+		"calendar_dates.txt": {{",202", ",201"}},
+	})
+	never := rig.FeedWith(t, map[string][][2]string{
+		"calendar.txt":       {{",1", ",0"}},
+		"calendar_dates.txt": {{",1\n", ",2\n"}},
+	})
+	dir := t.TempDir()
+	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	log := new(rig.Logged)
+	cfg := server.Config{Dir: dir, Now: func() time.Time { return now }}
+	cfg.Log = slog.New(slog.NewTextHandler(log, nil))
+	s, err := server.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := func(feed fs.FS, strict, fails bool, want string) {
+		t.Helper()
+		var out bytes.Buffer
+		before := s.Timetable.Load()
+		err := s.Admin.Import(feed, "feed", admin.ImportOptions{Strict: strict}, &out)
+		if said := fmt.Sprint(out.String(), err); (err != nil) != fails || !strings.Contains(said, want) ||
+			fails && s.Timetable.Load() != before {
+			t.Errorf("an import does not say %q, or changes what it must not: %s", want, said)
+		}
+	}
+	imports(over, true, true, "with -strict nothing is changed")
+	imports(over, false, false, "no day of the feed is left")
+	imports(never, false, false, "no day of the feed is left")
+	imports(never, true, true, "with -strict nothing is changed")
+	imports(rig.FeedWith(t, nil), true, false, "is in force")
+	imports(over, false, true, "has days until 2036-12-31; nothing is changed")
+	imports(never, false, true, "has days until 2036-12-31; nothing is changed")
+	metric := "waybill_timetable_last_day_timestamp_seconds 2114294400\n" // 2036-12-31
+	if page := rig.Ask(s, "", "GET", "/metrics", "").Body.String(); !strings.Contains(page, metric) {
+		t.Errorf("the metrics have no %q", metric)
+	}
+	for _, at := range []struct {
+		now  time.Time
+		want string
+	}{
+		{time.Date(2036, 12, 24, 21, 59, 0, 0, time.UTC), ""},
+		{time.Date(2036, 12, 25, 8, 0, 0, 0, time.UTC), "the last day of the timetable is 2036-12-31: import"},
+		{time.Date(2036, 12, 31, 22, 59, 0, 0, time.UTC), "the last day of the timetable is 2036-12-31: import"},
+		{time.Date(2037, 1, 1, 8, 0, 0, 0, time.UTC), "all days of the timetable are over"},
+	} {
+		s.Close()
+		now = at.now
+		if s, err = server.Open(cfg); err != nil {
+			t.Fatal(err)
+		}
+		if at.want != "" && !log.Has("WARN", at.want) || at.want == "" && log.Has("WARN", "the timetable") {
+			t.Errorf("a start at %v does not say %q, or too much", at.now, at.want)
+		}
+	}
+	imports(over, false, false, "no day of the feed is left")
+	s.Close()
 }

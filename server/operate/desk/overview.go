@@ -206,6 +206,9 @@ func (g *glance) concerns() (list []concern) {
 			"",
 		})
 	}
+	if ending := g.tt.Ending(g.now); ending != "" {
+		list = append(list, concern{strings.ToUpper(ending[:1]) + ending[1:] + ".", ""})
+	}
 	return list
 }
 

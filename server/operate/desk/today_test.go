@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
@@ -419,4 +420,18 @@ func TestWithAMailServerNothingWaits(t *testing.T) {
 			t.Errorf("%s: %s", path, page)
 		}
 	}
+}
+
+// Decision feed.over: Today says that a timetable ends.
+func TestTodaySaysThatATimetableEnds(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	const ends = "The last day of the timetable is 2026-11-26: import the next one."
+	o.lacks(o.see("/"), ends)
+	rig.Import(o, o.front.Server, rig.FeedWith(o, map[string][][2]string{
+		"calendar.txt":       {{"20361231", "20261126"}},
+		"calendar_dates.txt": {{",202612", ",202512"}, {",2027", ",2025"}},
+	}))
+	o.see("/", ends)
 }

@@ -63,6 +63,10 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var waiting, parked int
 	var left map[ledger.SentAs]uint64
 	var oldest time.Duration
+	lastDay := int64(0)
+	if first, end := s.Timetable.Load().ServiceDays(); first < end {
+		lastDay = (end - 1).Date().Unix()
+	}
 	err = s.look(func(st ledger.State, now time.Time) {
 		waiting, parked = st.Outbox.Count()
 		left = st.Outbox.LeftCounts()
@@ -81,6 +85,8 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 		"erased.", s.Store.Unerased())
 	x.single("waybill_clock_step_seconds", "gauge", "By how much the machine's clock has jumped; 0 while it is "+
 		"believed.", int(s.Step()/time.Second))
+	x.single("waybill_timetable_last_day_timestamp_seconds", "gauge", "Midnight UTC of the last day of the "+
+		"timetable in force; 0 without one.", lastDay)
 	s.writeKeeper(x)
 	if err := s.writeWitnesses(x); err != nil {
 		return err
