@@ -95,6 +95,7 @@ func looks() [][]string {
 		{"run", "move", "-dry-run", "-reason", "snow", "-minutes", "20", "kl-0700", tomorrow},
 		{"run", "restore", "-dry-run", "-reason", "snow", "kl-0700", tomorrow},
 		{"import", "-dry-run", "../../testdata/demo"},
+		{"forget", "-dry-run", "-reason", "asked", "-email", "nobody@example.com"},
 		{"idtoken", "-email", "demo@example.com"},
 	}
 }

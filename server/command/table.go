@@ -208,7 +208,7 @@ var runVerbs = []verb{
 	{"import", "FEED", "make a GTFS feed the timetable in force",
 		"FEED is a directory or a .zip file. Each row that is skipped is printed with its file, line and reason.",
 		verbOf("import", "feed"), []option{
-			{"strict", false, "change nothing if a row must be skipped"},
+			{"strict", false, "change nothing if a row must be skipped or no day is left"},
 			{"dry-run", false, "print the report, and change nothing"},
 			{"bus-only", false, "keep only routes of type 3, 200-299 and 700-799"},
 			{"fare-per-km", "", "price rides that no fare matches by distance, as in `EUR:0.06`"}}},
@@ -260,11 +260,13 @@ var runVerbs = []verb{
 	{"user remove", "EMAIL", "remove a user and end the user's sessions", "",
 		verbOf("user-remove", "email"), nil},
 	{"forget", "", "erase names, e-mail addresses and phones of passengers",
-		"They are erased from state, journal, snapshots and reports. The journal's hashes stay as they were. Reasons, " +
-			"Idempotency-Keys and request ids are kept for ever: no names belong in them.",
+		"They are erased from state, journal, snapshots and reports. All who were sold together go together, also " +
+			"those moved to other bookings: each ticket is named first. The journal's hashes stay as they were. " +
+			"Reasons, Idempotency-Keys and request ids are kept for ever: no names belong in them.",
 		verbOf("forget"), []option{
 			{"booking", "", "erase all passengers of the booking with this `id`"},
 			{"email", "", "erase the passengers and users with this `address`"},
+			dryRun,
 			{"reason", "", "`why`; the journal keeps it"}}},
 	{"outbox retry", "MESSAGE|all", "try a parked message again, or all of them", "",
 		verbOf("outbox-retry", "message"), nil},

@@ -55,7 +55,7 @@ var operations = map[string]operation{
 	"user-add":       {(*Executor).adminUserAdd, checkUser, nil},
 	"user-remove":    {(*Executor).adminUserRemove, nothingToCheck, nil},
 	"idtoken":        {(*Executor).adminIDToken, checkEmail, always},
-	"forget":         {(*Executor).adminForget, checkForget, nil},
+	"forget":         {(*Executor).adminForget, checkForget, isDryRun},
 	"outbox-list":    {(*Executor).adminOutboxList, nothingToCheck, always},
 	"company-list":   {(*Executor).adminCompanyList, nothingToCheck, always},
 	"user-list":      {(*Executor).adminUserList, nothingToCheck, always},

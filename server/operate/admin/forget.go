@@ -72,6 +72,12 @@ func (s *Executor) adminForget(a *Act) (string, error) {
 	if err := x.seek(); err != nil {
 		return "", err
 	}
+	if isDryRun(a.Form) {
+		if err := x.look(); err != nil || len(x.lines) > 0 {
+			return "dry run: nothing is changed", err
+		}
+		return x.said(), nil
+	}
 	err := x.run()
 	if errors.Is(err, live.ErrDoubt) {
 		return "", errors.New("it is not known whether this was done: the second machine that keeps the journal " +
@@ -264,19 +270,36 @@ func (x *erasure) userIsGone(id auth.ID) bool {
 	return gone && err == nil
 }
 
-// created reports whether a booking has a passenger who is sought, and seeks those who were booked along. A
-// booking that was made after the erasure had begun is not meant, unless it shares a ticket.
+// created reports whether a booking has a passenger who is sought, seeks those who were booked along, and says
+// of each ticket why it is erased. A booking that was made after the erasure had begun is not meant, unless it
+// shares a ticket.
 func (x *erasure) created(e *booking.Created, seq uint64) bool {
-	meant := slices.ContainsFunc(e.Tickets, func(t booking.NewTicket) bool {
-		return x.sought[t.ID]
-	})
-	if x.begun == 0 || seq < x.begun {
-		meant = meant || slices.ContainsFunc(e.Passengers, x.bears)
+	old := x.begun == 0 || seq < x.begun
+	why := "has that address"
+	if x.email == "" {
+		why = "is in that booking"
 	}
-	for i := 0; meant && i < len(e.Tickets); i++ {
-		x.sought[e.Tickets[i].ID] = true
+	var meant, along []ids.ID
+	for i, t := range e.Tickets {
+		if x.sought[t.ID] || old && len(e.Passengers) > 0 && x.bears(e.Passengers[i]) {
+			meant = append(meant, t.ID)
+		} else {
+			along = append(along, t.ID)
+		}
 	}
-	return meant
+	if len(meant) == 0 {
+		return false
+	}
+	for i, id := range slices.Concat(meant, along) {
+		x.sought[id] = true
+		if i == len(meant) {
+			why = fmt.Sprintf("was sold together with %s, and goes with it", meant[0])
+		}
+		if len(e.Passengers) > 0 {
+			fmt.Fprintf(x.act.Out, "ticket %s %s\n", id, why)
+		}
+	}
+	return true
 }
 
 // shows reports whether an answer shows one of the passengers.
