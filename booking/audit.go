@@ -391,6 +391,9 @@ func (x *audit) ticket(t *Ticket) {
 	status, _ := t.Status(x.now)
 	x.Status[status]++
 	x.Tickets++
+	if t.Legs[1].Run != nil {
+		x.Changes++
+	}
 	paid := int64(0)
 	ended := t.Phase == Canceled || t.Phase == Refunded
 	if t.Phase == Paid || ended && t.Was == Paid {

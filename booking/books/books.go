@@ -12,6 +12,7 @@ import (
 // Books are the figures of an audit.
 type Books struct {
 	Bookings, Tickets, Runs int
+	Changes                 int // tickets with a change: each has two seats
 	// A seat is sold or held when it is so on any part of its run.
 	Seats, Sold, Held, Free int
 	Status                  map[string]int      // tickets
@@ -65,6 +66,7 @@ func (b *Books) MarshalJSON() ([]byte, error) {
 func (b *Books) Add(other *Books) {
 	b.Bookings += other.Bookings
 	b.Tickets += other.Tickets
+	b.Changes += other.Changes
 	b.Left += other.Left
 	for status, n := range other.Status {
 		b.Status[status] += n
@@ -106,6 +108,9 @@ func Hundredths(minor int64) string {
 // String returns the figures in a line, without the surplus.
 func (b *Books) String() string {
 	s := []byte(counted(b.Bookings, "booking") + ", " + counted(b.Tickets, "ticket"))
+	if b.Changes > 0 {
+		s = fmt.Appendf(s, " on %s (%d with a change)", counted(b.Tickets+b.Changes, "seat"), b.Changes)
+	}
 	for _, status := range slices.Sorted(maps.Keys(b.Status)) {
 		s = fmt.Appendf(s, ", %d %s", b.Status[status], status)
 	}

@@ -12,6 +12,7 @@ func TestBooksAreAdded(t *testing.T) {
 		b := New()
 		b.Bookings = int(n)
 		b.Tickets = int(2 * n)
+		b.Changes = int(n)
 		b.Left = int(3 * n)
 		b.Status["Paid"] = int(4 * n)
 		b.Money["UAH"] = [2]int64{5 * n, 6 * n}

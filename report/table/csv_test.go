@@ -332,6 +332,17 @@ func TestNumbersAreNotDefused(t *testing.T) {
 	}
 }
 
+// Decision reports.rows: a row over two legs names both routes.
+func TestAChangeHasBothRoutes(t *testing.T) {
+	first := run("north", "Line 7", 6, 0, "A", "B")
+	second := run("north", "Line 6", 11, 0, "B", "C")
+	x := ticket(1, 0, leg(first, 1, 45000), leg(second, 2, 1999))
+	text := written(t, always("north", report.DepartureDate), bookingOf(0, x))
+	if got := column(t, text, "route"); len(got) != 1 || got[0] != "Line 7; Line 6" {
+		t.Errorf("the route is %q", got)
+	}
+}
+
 // Decision reports.rows: the parts of an order that two companies run add up to it, in its price and in what
 // came back.
 func TestThePartsOfAnOrderAddUp(t *testing.T) {

@@ -95,11 +95,16 @@ func (w *writing) row(b *booking.Booking, t *booking.Ticket) {
 	to := &last.Run.Form.Stops[last.To]
 	var room [2]string
 	seats := room[:0]
+	route := ""
 	var price, back int64
 	discount := ""
 	refund := ""
 	for _, l := range legs {
 		seats = append(seats, strconv.Itoa(int(l.Seat)))
+		if route != "" {
+			route += "; "
+		}
+		route += l.Run.Form.Route.Name
 		price += l.Amount
 		back += l.Refund
 		if l.Discount >= 0 && discount == "" {
@@ -115,7 +120,7 @@ func (w *writing) row(b *booking.Booking, t *booking.Ticket) {
 	w.cells = append(w.cells[:0],
 		Text(t.ID.String()), Text(b.ID.String()), inUTC(time.UnixMilli(t.Created)),
 		withOffset(first.Run.Local(departs, first.From)), inUTC(departs),
-		Text(first.Run.Form.Route.Name), Text(from.City.Name), Text(to.City.Name), strings.Join(seats, " "),
+		Text(route), Text(from.City.Name), Text(to.City.Name), strings.Join(seats, " "),
 		Text(firstName), Text(lastName), Text(email), Text(strings.Join(phones, " ")),
 		hundredths(price), string(t.Currency[:]), discount, status, payment, refund, Text(t.Source()),
 		Text(w.partner(b.Partner)))

@@ -18,9 +18,11 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/history"
+	"waybill/server/proof/verify"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -83,6 +85,35 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 		}
 	})
 	return ids
+}
+
+// Decision log.words: of a ticket with a change both seats are told; the books count such tickets.
+func TestLogTellsBothSeatsOfAChange(t *testing.T) {
+	dir := t.TempDir()
+	s, key := rig.Demo(t, server.Config{Dir: dir, MaxTransfers: 1})
+	b, ticket := rig.BookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+	rig.NewBookingID(t, s, key)
+	if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/cancel", ""); a.Status != 200 {
+		t.Fatal(a)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := history.Log(durable.Dir(dir), false, history.Filter{Booking: b}, history.Style{}, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"; ticket " + ticket + " seat 1, then seat 1;",
+		"Canceled/Unpaid, seat 1, then seat 1 given back"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the story has no %q:\n%s", want, &out)
+		}
+	}
+	rep, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{})
+	const books = "2 bookings, 2 tickets on 3 seats (1 with a change), 1 Canceled"
+	if err != nil || !strings.HasPrefix(rep.Books.String(), books) {
+		t.Errorf("the books are %q, %v", rep.Books, err)
+	}
 }
 
 // Decision log.words: the story of a booking is told in words, with what time alone did, for the tickets that

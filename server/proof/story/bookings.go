@@ -76,6 +76,9 @@ func Standing(s ledger.State, id ids.ID, now time.Time) string {
 	return teller{s, now}.standing(id)
 }
 
+// seats says the seats of a ticket's legs, which have blanks between, in words that follow "seat".
+func seats(labels string) string { return strings.ReplaceAll(labels, " ", ", then seat ") }
+
 // standing says how a ticket stands in the state.
 func (t teller) standing(id ids.ID) string {
 	b, ticket := t.Bookings.AnyTicket(id)
@@ -91,7 +94,7 @@ func (t teller) standing(id ids.ID) string {
 		b.ID,
 		status,
 		payment,
-		ticket.SeatLabels(),
+		seats(ticket.SeatLabels()),
 		back,
 	)
 }
@@ -178,7 +181,7 @@ func (t teller) created(e *booking.Created) string {
 			&b,
 			"; ticket %s seat %s",
 			ticket.ID,
-			strings.Trim(fmt.Sprint(ticket.Seats), "[]"),
+			seats(strings.Trim(fmt.Sprint(ticket.Seats), "[]")),
 		)
 	}
 	return b.String() + "; request " + e.Request
