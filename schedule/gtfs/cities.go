@@ -123,10 +123,15 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
 	top := &s
 	for depth := 0; top.Parent != ""; depth++ {
 		i, ok := byID[top.Parent]
-		if !ok || depth == 3 {
-			reason := fmt.Sprintf("parent_station %q is not in stops.txt, or is part of this "+
-				"stop", top.Parent)
-			f.files.Skip("stops.txt", s.line, reason)
+		if !ok {
+			f.files.Decided("stops.txt", s.line, "stops whose parent_station is no usable row, which stand alone")
+			if depth == 0 {
+				s.Parent = ""
+			}
+			break
+		}
+		if depth == 3 {
+			f.files.Skip("stops.txt", s.line, fmt.Sprintf("parent_station %q is part of this stop", top.Parent))
 			return
 		}
 		top = &stops[i]

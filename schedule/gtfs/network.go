@@ -181,6 +181,9 @@ func (f *Feed) readTrips() {
 			kind := r.Get(column) // blank is 0
 			known := len(kind) <= 1 && strings.Contains("0123", kind)
 			r.Check(known, column, "is not 0, 1, 2 or 3")
+			if kind == "2" || kind == "3" {
+				r.Decided("boardings or alightings to be arranged with somebody, which are sold as any other")
+			}
 		}
 		// Where one of the two is given the bus does not stop for longer.
 		if c.arr == feed.Blank {

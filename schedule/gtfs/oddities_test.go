@@ -240,3 +240,15 @@ func TestEmptyOptionalFiles(t *testing.T) {
 		}
 	}
 }
+
+// A quote in a quoted cell that is not doubled is read as it stands, and named.
+func TestAQuoteInAQuotedCell(t *testing.T) {
+	f := plain().edit(t, "stops.txt", "b,Bravo,", `b,"Bra"vo",`)
+	if s, ok := clean(t, f).stop("b"); !ok || s.Place != `Bra"vo` {
+		t.Errorf("the stop is called %q", s.Place)
+	}
+	want := "quotes in quoted cells that are not doubled, which are read as they stand: 1, first at stops.txt:3"
+	if said := decisions(t, f); !slices.Contains(said, want) {
+		t.Errorf("the import says %q, want %q", said, want)
+	}
+}

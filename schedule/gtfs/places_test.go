@@ -60,7 +60,7 @@ func TestCityOfStop(t *testing.T) {
 	}
 }
 
-// TestParents refuses parents that are not there, or that go round in a circle.
+// TestParents: a stop whose parent is not there stands alone; one in a circle of parents is refused.
 func TestParents(t *testing.T) {
 	f := plain().with("stops.txt", stopHeader+"a,Alfa,50,30,,,,,,\n"+
 		"b,Bravo,50,31,,,,,,\n"+
@@ -71,8 +71,14 @@ func TestParents(t *testing.T) {
 		"h,Hotel,50,36,,g,,,,\n"+
 		"i,India,,,1,,,,,\n")
 	x := load(t, f.fs(), gtfs.Options{})
-	wantSkipped(t, x.skipped, "stops.txt:5: ", "stops.txt:6: ", "stops.txt:7: ", "stops.txt:8: ",
-		"stops.txt:9: ")
+	wantSkipped(t, x.skipped, "stops.txt:6: ", "stops.txt:7: ", "stops.txt:8: ", "stops.txt:9: ")
+	if s, ok := x.stop("d"); !ok || x.Cities[s.City].Name != "Delta" {
+		t.Errorf("the stop whose parent is not there is %v", s)
+	}
+	alone := "stops whose parent_station is no usable row, which stand alone: 1, first at stops.txt:5"
+	if said := decisions(t, f); !slices.Contains(said, alone) {
+		t.Errorf("the import does not say %q: %q", alone, said)
+	}
 }
 
 // wantSkipped compares where rows were skipped, and wants a reason for each.

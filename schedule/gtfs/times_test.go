@@ -2,6 +2,7 @@ package gtfs_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,6 +166,11 @@ func TestPickup(t *testing.T) {
 		if n := len(x.departures(t, "alfa", "charlie", "2026-06-01", 1)); n != 1 {
 			t.Errorf("pickup_type %q, drop_off_type %q: %d rides past the stop, want 1", c.pickup, c.drop, n)
 		}
+	}
+	want := "boardings or alightings to be arranged with somebody, which are sold as any other: 2, " +
+		"first at stop_times.txt:3"
+	if said := decisions(t, f.edit(t, "stop_times.txt", "PICKUP,DROP", "2,3")); !slices.Contains(said, want) {
+		t.Errorf("the import says %q, want %q", said, want)
 	}
 }
 

@@ -58,6 +58,8 @@ func (f *Files) read(file string, yield func(*Row) bool) error {
 			return Invalid("%s is in UTF-16, GTFS is in UTF-8", file)
 		case bytes.IndexByte(line, 0) >= 0:
 			return Invalid("%s has NUL bytes: it is in UTF-16, or is not a text file", file)
+		case first && bytes.IndexByte(line, ',') < 0 && bytes.ContainsAny(bytes.TrimSpace(line), ";\t"):
+			return Invalid("%s has semicolons or tabs between its cells, GTFS has commas", file)
 		case err == bufio.ErrBufferFull: // the line goes on
 			r.Fail("is longer than 256 KiB")
 			continue
@@ -150,6 +152,9 @@ func (r *Row) split(line string) {
 				r.Fail("a quote is missing")
 				line = strings.ReplaceAll(line, `"`, "")
 				continue
+			}
+			if strings.Contains(strings.ReplaceAll(line[1:end], `""`, ""), `"`) {
+				r.Decided("quotes in quoted cells that are not doubled, which are read as they stand")
 			}
 			cell = strings.ReplaceAll(line[1:end], `""`, `"`)
 			_, rest, found = strings.Cut(line[end:], ",")
