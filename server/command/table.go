@@ -228,7 +228,7 @@ var runVerbs = []verb{
 	{"run move", "TRIP DATE", "make a run leave earlier or later than its timetable says",
 		"Tickets remain valid, and passengers are told.",
 		verbOf("run-move", "trip", "date"), []option{
-			{"minutes", "", "how `many` minutes later than the timetable; negative is earlier, 0 is on time"},
+			{"minutes", "", "how `many` minutes later than the timetable; negative is earlier, 0 is as planned"},
 			runReason, dryRun, runJSON}},
 	{"run restore", "TRIP DATE", "take back a cancellation or a move of a run",
 		"A change that has affected a passenger cannot be taken back.",

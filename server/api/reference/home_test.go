@@ -64,6 +64,33 @@ func TestTheFirstPageIsADepartureBoard(t *testing.T) {
 	}
 }
 
+// Decision home.board: a list has one clock, which it names, so that its times are in order; and it says what
+// is planned and changed, not what is on time.
+func TestTheBoardSaysWhatIsKnown(t *testing.T) {
+	s, _ := rig.Demo(t, server.Config{})
+	if _, err := rig.ChangeRun(s, "move", "kl-0700", "minutes", "20"); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]string{
+		"/": "as they leave; Europe/Kyiv time", "/?from=Warsaw&to=Kyiv&date=2026-11-25": "Europe/Warsaw time",
+		"/?from=Kyiv&to=Lviv&date=2026-11-25": "moved by +20 min",
+	} {
+		page := html.UnescapeString(browse(s, target).Body.String())
+		if !strings.Contains(page, want) || !strings.Contains(page, "as planned") ||
+			strings.Contains(page, "on time") {
+			t.Errorf("%s does not say %q and what is planned", target, want)
+		}
+		before := ""
+		leaves := regexp.MustCompile(`<time datetime="([^"]*)([-+][^"]*)"><span class="leaves">`)
+		for _, at := range leaves.FindAllStringSubmatch(page, -1) {
+			if at[1] < before || target == "/" && at[2] != "+02:00" {
+				t.Errorf("%s: %s%s stands after %s", target, at[1], at[2], before)
+			}
+			before = at[1]
+		}
+	}
+}
+
 // What the first page shows is found without the lock, under which only the seats of its twelve runs are
 // asked for: how much memory is taken from then on does not depend on how many trips the timetable has.
 func TestTheBoardIsFoundOutsideTheLock(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"waybill/server/ledger"
 )
 
-// Departure is a row of a departure board (decision home.board), with times by the clocks at its stops.
+// Departure is a row of a departure board (decision home.board), with times by the one clock of the board.
 type Departure struct {
 	Leaves, Arrives time.Time
 	From, To, Via   string // cities; Via is up to three of those between
@@ -44,20 +44,30 @@ func (n *Network) Board(since time.Time, most int) (list []Departure, err error)
 			seats[i], _ = st.Bookings.SeatsLeft(tt, &runs[i], schedule.MaxSeats, now)
 		}
 	})
+	clock := clockOf(tt, runs)
 	for i, run := range runs {
-		x := newDeparture(tt, []schedule.Leg{run})
+		x := newDeparture(tt, []schedule.Leg{run}, clock)
 		x.Seats = seats[i]
-		change, _ := tt.Change(run.Run())
-		switch {
-		case change.Canceled:
+		if x.News == cancelled {
 			x.Seats = 0
-			x.News = "cancelled"
-		case change.Shift != 0:
-			x.News = fmt.Sprintf("moved by %+d min", change.Shift/60)
 		}
 		list = append(list, x)
 	}
 	return list, err
+}
+
+// clockOf returns the one clock of a board: that of the cities from which most of its runs leave, at first.
+func clockOf(tt *schedule.Timetable, runs []schedule.Leg) *time.Location {
+	clock := time.UTC
+	counts := map[string]int{}
+	for i := range runs {
+		zone := tt.CityZone(tt.Boarding(&runs[i]).City)
+		counts[zone.String()]++
+		if counts[zone.String()] > counts[clock.String()] {
+			clock = zone
+		}
+	}
+	return clock
 }
 
 // Between returns the journeys of a day between two cities, as GET /v2/offers/schedule finds them for one
@@ -66,26 +76,37 @@ func (n *Network) Between(from, to int32, on schedule.Day, most int) (list []Dep
 	query := &journey.Query{From: from, To: to, First: on, Days: 1}
 	found, total, err := n.rooms.search(n.Kept, query, 1, 0, most)
 	for i := range found {
-		x := newDeparture(n.Timetable, found[i].Legs)
+		x := newDeparture(n.Timetable, found[i].Legs, n.CityZone(from))
 		x.Seats = found[i].Seats
 		list = append(list, x)
 	}
 	return list, total - len(list), err
 }
 
-// newDeparture returns a journey as a board has it.
-func newDeparture(tt *schedule.Timetable, legs []schedule.Leg) Departure {
+const cancelled = "cancelled" // the news of a run
+
+// newDeparture returns a journey as a board has it, by a clock.
+func newDeparture(tt *schedule.Timetable, legs []schedule.Leg, clock *time.Location) Departure {
 	first := &legs[0]
 	last := &legs[len(legs)-1]
 	from := tt.Boarding(first).City
 	to := tt.Alighting(last).City
 	x := Departure{
-		Leaves:  time.Unix(first.Dep, 0).In(tt.CityZone(from)),
-		Arrives: time.Unix(last.Arr, 0).In(tt.CityZone(to)),
+		Leaves:  time.Unix(first.Dep, 0).In(clock),
+		Arrives: time.Unix(last.Arr, 0).In(clock),
 		From:    cityName(tt, from),
 		To:      cityName(tt, to),
 		Company: tt.Company(first.Trip).Name,
 		Trip:    tt.Trips[first.Trip].ID,
+	}
+	for _, leg := range legs {
+		change, _ := tt.Change(leg.Run())
+		switch {
+		case change.Canceled:
+			x.News = cancelled
+		case change.Shift != 0:
+			x.News = fmt.Sprintf("moved by %+d min", change.Shift/60)
+		}
 	}
 	if len(legs) > 1 {
 		x.Via = "change in " + cityName(tt, tt.Alighting(first).City)
