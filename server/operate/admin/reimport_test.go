@@ -329,3 +329,18 @@ func TestATimetableThatSellsNothing(t *testing.T) {
 	imports(over, false, false, "no day of the feed is left")
 	s.Close()
 }
+
+// Decision desk.today: where a ticket has the run's time by the clock, at another instant, a law has changed
+// the clock: the import names its zone.
+func TestAnImportNamesAClockThatHasChanged(t *testing.T) {
+	s, key := rig.Demo(t, server.Config{})
+	rig.BookForLesia(t, s, key, rig.KyivLviv)
+	zone := [][2]string{{"Europe/Kyiv", "Europe/Istanbul"}}
+	var out bytes.Buffer
+	feed := rig.FeedWith(t, map[string][][2]string{"agency.txt": zone, "areas.txt": zone, "stops.txt": zone})
+	err := s.Admin.Import(feed, "law", admin.ImportOptions{}, &out)
+	const want = "leaves at another time than tickets say: 1, as the clock of Europe/Istanbul has changed since"
+	if err != nil || !strings.Contains(out.String(), want) {
+		t.Errorf("the import does not say %q: %v\n%s", want, err, &out)
+	}
+}

@@ -17,6 +17,8 @@ import (
 type Differing struct {
 	Run   ids.RunName
 	Times int // tickets that say another departure
+	// Zone has the clock that shows the same time as a ticket says, at another instant: a law has changed it.
+	Zone  string
 	Stops int // tickets that begin or end where it no longer calls
 }
 
@@ -24,8 +26,11 @@ type Differing struct {
 func (d Differing) String() string {
 	said := d.Run.String()
 	if d.Times > 0 {
-		said += fmt.Sprintf(" leaves at another time than tickets say: %d; run move, even by 0 minutes, "+
-			"updates them and tells their passengers", d.Times)
+		said += fmt.Sprintf(" leaves at another time than tickets say: %d", d.Times)
+		if d.Zone != "" {
+			said += ", as the clock of " + d.Zone + " has changed since"
+		}
+		said += "; run move, even by 0 minutes, updates them and tells their passengers"
 	}
 	if d.Stops > 0 {
 		if d.Times > 0 {
@@ -58,13 +63,14 @@ func FindDiffering(sold booking.Frozen, tt *schedule.Timetable, now time.Time) (
 				if run == nil || !run.Arr(int16(len(run.Form.Stops)-1)).After(now) {
 					continue
 				}
-				times, stops := differs(&l, run)
+				times, stops, zone := differs(&l, run)
 				if !times && !stops {
 					continue
 				}
 				if found[name] == nil {
 					found[name] = &Differing{Run: name}
 				}
+				found[name].Zone = cmp.Or(found[name].Zone, zone)
 				if stops {
 					found[name].Stops++
 				} else {
@@ -93,14 +99,21 @@ func presentRun(tt *schedule.Timetable, name ids.RunName) *booking.Run {
 }
 
 // differs reports whether a run leaves a ride's first stop at another time than the ride says, and whether it
-// no longer calls at one of its stops.
-func differs(l *booking.Leg, run *booking.Run) (times, stops bool) {
+// no longer calls at one of its stops; and the zone whose clock shows the same time then.
+func differs(l *booking.Leg, run *booking.Run) (times, stops bool, zone string) {
 	from := positionOf(run.Form, l.Run.Form.Stops[l.From].Stop.ID)
 	to := positionOf(run.Form, l.Run.Form.Stops[l.To].Stop.ID)
 	if from < 0 || to < 0 {
-		return false, true
+		return false, true, ""
 	}
-	return !run.Dep(int16(from)).Equal(l.Run.Dep(l.From)), false
+	leaves, sold := run.Dep(int16(from)), l.Run.Dep(l.From)
+	if leaves.Equal(sold) {
+		return false, false, ""
+	}
+	if run.Local(leaves, int16(from)).Format(time.DateTime) == l.Run.Local(sold, l.From).Format(time.DateTime) {
+		zone = run.Form.Stops[from].City.Zone
+	}
+	return true, false, zone
 }
 
 // positionOf returns where a run calls at a stop; -1 is nowhere.
