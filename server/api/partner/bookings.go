@@ -192,7 +192,7 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 		wire.May("phones", func() {
 			r.ArrayOf(web.MaxPhones, func(int) {
 				r.Fields(wire.Must("phone", func() {
-					phones = append(phones, r.Text(web.ValidPhone, web.PhoneRule))
+					phones = append(phones, web.ReadPhone(r))
 				}))
 			})
 		}),

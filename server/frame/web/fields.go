@@ -14,7 +14,7 @@ import (
 
 const (
 	NameRule  = "have 1 to 100 characters and no control characters"
-	PhoneRule = "be a phone number of 5 to 15 digits; a leading +, spaces, dashes, dots and brackets " +
+	phoneRule = "be a phone number of 5 to 15 digits; a leading +, spaces, dashes, dots and brackets " +
 		"are allowed"
 )
 
@@ -44,8 +44,21 @@ func ValidEmail(s string) bool {
 		strings.Contains(strings.Trim(domain, "."), ".")
 }
 
-// ValidPhone reports whether s is a phone number, as PhoneRule says.
-func ValidPhone(s string) bool {
+// ReadPhone reads a phone number. A character that nobody sees, as one that was copied along, is named.
+func ReadPhone(r *wire.Reader) string {
+	return r.Text(func(s string) bool {
+		for _, c := range s {
+			if c != ' ' && (unicode.IsSpace(c) || !unicode.IsGraphic(c)) {
+				r.Reject(fmt.Sprintf("has the invisible character %U; it must %s", c, phoneRule))
+				return true
+			}
+		}
+		return validPhone(s)
+	}, phoneRule)
+}
+
+// validPhone reports whether s is a phone number, as phoneRule says.
+func validPhone(s string) bool {
 	digits := 0
 	for i, c := range s {
 		switch {
@@ -63,11 +76,17 @@ func ValidPhone(s string) bool {
 // rfc3339 is what time.Parse is too lenient about: one-digit hours, commas, offsets of a day and more.
 var rfc3339 = regexp.MustCompile(`^.{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// ReadInstant reads a date-time, to the millisecond.
+// ReadInstant reads a date-time, to the millisecond. A leap second is the first of the next minute.
 func ReadInstant(r *wire.Reader) (at time.Time) {
 	r.Text(func(v string) bool {
+		v = strings.ToUpper(v) // RFC 3339 has t and z, too
+		leap := time.Duration(0)
+		if rfc3339.MatchString(v) && v[17:19] == "60" {
+			v = v[:17] + "59" + v[19:]
+			leap = time.Second
+		}
 		t, err := time.Parse(time.RFC3339, v)
-		at = t.UTC().Truncate(time.Millisecond)
+		at = t.Add(leap).UTC().Truncate(time.Millisecond)
 		return err == nil && rfc3339.MatchString(v) && at.Year() > 0 && at.Year() <= 9999
 	}, "be an instant in the years 1 to 9999, as in 2026-11-20T08:30:00Z")
 	return at

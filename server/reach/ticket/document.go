@@ -96,6 +96,9 @@ func newDocument(b *booking.Booking, t *booking.Ticket, key ed25519.PrivateKey,
 	}
 	codes := codesOf(t, key)
 	d.Good = codes != nil
+	if t.Phase == booking.Refunded {
+		d.Standing = "refunded " + words.Hundredths(t.Refund()).String() + " " + string(t.Currency[:])
+	}
 	for i := range legs {
 		r := newRide(&legs[i])
 		if d.Good {
