@@ -85,7 +85,8 @@ var besides = table(map[rune]string{
 	nṅṇṉṋǹ oốồổỗộớờởỡợọỏṍṏṑṓǫǭȍȏȫȭȯȱǿ pṕṗ rṙṛṝṟȑȓ sṡṣṥṧṩ tṫṭṯṱẗ uứừửữựụủǖǘǚǜṳṵṷṹṻȕȗ vṽṿ wẇẉẘ xẋẍ yỳỵỷỹẏẙȳ
 	zẑẓẕ`)
 
-// table adds to a table letters and what is left of them: in each word the first letter is left of the others.
+// table adds to a table letters and what is left of them: in each word the first letter is left of the
+// others.
 func table(m map[rune]string, words string) map[rune]string {
 	for word := range strings.FieldsSeq(words) {
 		letters := []rune(word)

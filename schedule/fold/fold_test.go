@@ -39,8 +39,8 @@ func TestName(t *testing.T) {
 
 // Decision cities.paging: names are ordered by the Ukrainian alphabet, Latin letters by their plain ones.
 func TestOrder(t *testing.T) {
-	want := strings.Fields("Gdańsk Łódź Lublin Lviv Арциз Голубівка Гусятин Ґорґани Дубно Ейне Єнакієве Жашків " +
-		"Изюм Ічня Їжівка Йосипівка Київ Юр'ївка Ялта")
+	want := strings.Fields("Gdańsk Łódź Lublin Lviv Арциз Голубівка Гусятин Ґорґани Дубно Ейне Єнакієве " +
+		"Жашків Изюм Ічня Їжівка Йосипівка Київ Юр'ївка Ялта")
 	got := slices.SortedFunc(slices.Values(want), func(a, b string) int {
 		return strings.Compare(fold.Order(a), fold.Order(b))
 	})

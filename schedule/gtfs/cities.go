@@ -116,6 +116,25 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 	return stops
 }
 
+// inherit takes what a stop leaves out from the one around it.
+func (s *stopRow) inherit(top *stopRow) {
+	if !s.located {
+		s.Lat = top.Lat
+		s.Lon = top.Lon
+		s.located = top.located
+	}
+	if s.City < 0 {
+		s.City = top.City
+	}
+	if s.Place == "" {
+		s.Place = top.Place
+		s.Names = top.Names
+	}
+	s.Station = s.Station || top.Station
+	s.zone = cmp.Or(s.zone, top.zone)
+	s.country = cmp.Or(s.country, top.country)
+}
+
 // placeStop finds the area or the place that a stop is in (decision cities.origin). Members that a stop
 // leaves out are its station's.
 func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
@@ -135,21 +154,7 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
 			return
 		}
 		top = &stops[i]
-		if !s.located {
-			s.Lat = top.Lat
-			s.Lon = top.Lon
-			s.located = top.located
-		}
-		if s.City < 0 {
-			s.City = top.City
-		}
-		if s.Place == "" {
-			s.Place = top.Place
-			s.Names = top.Names
-		}
-		s.Station = s.Station || top.Station
-		s.zone = cmp.Or(s.zone, top.zone)
-		s.country = cmp.Or(s.country, top.country)
+		s.inherit(top)
 	}
 	if !s.located {
 		f.files.Skip("stops.txt", s.line, "has no coordinates")

@@ -27,7 +27,8 @@ func (c *Core) Accesses(u *auth.User) (list []auth.Access) {
 		list = append(list, c.CurrentAccess(a))
 	}
 	slices.SortFunc(list, func(a, b auth.Access) int {
-		return cmp.Or(cmp.Compare(fold.Order(a.Company.Name), fold.Order(b.Company.Name)), cmp.Compare(a.Company.ID, b.Company.ID))
+		return cmp.Or(cmp.Compare(fold.Order(a.Company.Name), fold.Order(b.Company.Name)),
+			cmp.Compare(a.Company.ID, b.Company.ID))
 	})
 	return list
 }

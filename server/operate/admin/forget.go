@@ -270,9 +270,9 @@ func (x *erasure) userIsGone(id auth.ID) bool {
 	return gone && err == nil
 }
 
-// created reports whether a booking has a passenger who is sought, seeks those who were booked along, and says
-// of each ticket why it is erased. A booking that was made after the erasure had begun is not meant, unless it
-// shares a ticket.
+// created reports whether a booking has a passenger who is sought, seeks those who were booked along, and
+// says of each ticket why it is erased. A booking that was made after the erasure had begun is not meant,
+// unless it shares a ticket.
 func (x *erasure) created(e *booking.Created, seq uint64) bool {
 	old := x.begun == 0 || seq < x.begun
 	why := "has that address"

@@ -173,8 +173,8 @@ func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*F
 // alike.
 var cell = regexp.MustCompile(`(stop_sequence )\d+|"(?:[^"\\]|\\.)*"`)
 
-// Judge decides whether a feed may follow a timetable: if no day of it is left, it sells nothing. Of a dry run
-// it says the end.
+// Judge decides whether a feed may follow a timetable: if no day of it is left, it sells nothing. Of a dry
+// run it says the end.
 func (f *FeedRead) Judge(before *schedule.Tables, now time.Time, out io.Writer) error {
 	if !f.feed.Size().Over().After(now) {
 		const over = "no day of the feed is left: it sells nothing"

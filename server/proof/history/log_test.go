@@ -100,7 +100,8 @@ func TestLogTellsBothSeatsOfAChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := history.Log(durable.Dir(dir), false, history.Filter{Booking: b}, history.Style{}, &out); err != nil {
+	err := history.Log(durable.Dir(dir), false, history.Filter{Booking: b}, history.Style{}, &out)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"; ticket " + ticket + " seat 1, then seat 1;",
