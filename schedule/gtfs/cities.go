@@ -150,7 +150,8 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
 			break
 		}
 		if depth == 3 {
-			f.files.Skip("stops.txt", s.line, fmt.Sprintf("parent_station %q is part of this stop", top.Parent))
+			reason := fmt.Sprintf("parent_station %q is part of this stop", top.Parent)
+			f.files.Skip("stops.txt", s.line, reason)
 			return
 		}
 		top = &stops[i]

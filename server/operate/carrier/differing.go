@@ -110,7 +110,8 @@ func differs(l *booking.Leg, run *booking.Run) (times, stops bool, zone string) 
 	if leaves.Equal(sold) {
 		return false, false, ""
 	}
-	if run.Local(leaves, int16(from)).Format(time.DateTime) == l.Run.Local(sold, l.From).Format(time.DateTime) {
+	shown := run.Local(leaves, int16(from)).Format(time.DateTime)
+	if shown == l.Run.Local(sold, l.From).Format(time.DateTime) {
 		zone = run.Form.Stops[from].City.Zone
 	}
 	return true, false, zone
