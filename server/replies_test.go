@@ -47,7 +47,8 @@ func TestAReplyLeavesInOnePiece(t *testing.T) {
 	}
 	var writes atomic.Int64
 	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
-	go front.Serve(web.Listener(writeCounter{ln, &writes}, 10, web.AddressShare, nil, web.NewBacklog(web.Backlogs)))
+	counted := writeCounter{ln, &writes}
+	go front.Serve(web.Listener(counted, 10, web.AddressShare, nil, web.NewBacklog(web.Backlogs)))
 	defer front.Close()
 	c, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {

@@ -167,8 +167,8 @@ func (c *call) passwordIn(flag string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("-%s: %w", flag, err)
 	}
-	// Editors end a file with a newline, some with two characters, and some begin it with a mark: none of them is
-	// of the password.
+	// Editors end a file with a newline, some with two characters, and some begin it with a mark: none
+	// of them is of the password.
 	line, _, _ := strings.Cut(string(text), "\n")
 	if line = strings.TrimSuffix(strings.TrimPrefix(line, "\ufeff"), "\r"); line == "" {
 		err = fmt.Errorf("-%s: the first line of %s is empty", flag, file)

@@ -131,7 +131,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		if key == "" {
 			return h(w, r, p, new(Attempt))
 		}
-		// Two requests are the same only if their bodies say the same. So the body is read here, and handed on.
+		// Two requests are the same only if their bodies say the same. So that is read here, and handed on.
 		b, err := web.Body(w, r)
 		if err != nil {
 			return err

@@ -236,7 +236,7 @@ func TestSlowReadersOnANetwork(t *testing.T) {
 	const bound = 4*answerBytes + slack
 	backlog := NewBacklog(BacklogLimits{OfAddress: bound, InAll: 100 * answerBytes})
 	front := &http.Server{Handler: large(nil), ConnContext: ConnContext}
-	go front.Serve(Listener(narrow{tcp}, 1000, nil, backlog))
+	go front.Serve(Listener(narrow{tcp}, 1000, AddressShare, nil, backlog))
 	defer front.Close()
 	var conns []net.Conn
 	for range 40 {

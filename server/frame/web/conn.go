@@ -26,7 +26,7 @@ type Connections struct {
 	most, perAddress int
 	proxies          []netip.Prefix // whose connections are many people's: they only count in all
 	backlog          *Backlog       // what clients have not taken yet
-	Cut              func()         // unless it is nil, is called for each connection that is cut off for another
+	Cut              func()         // called for each connection that is cut off; may be nil
 
 	turn atomic.Int64 // counts the times that a connection became idle, to tell which is the longest
 

@@ -50,7 +50,7 @@ func arrive(t *testing.T, ln *Connections, from string) (*conn, func() bool) {
 // Decision connections.limit: an address has a quarter of the connections. Its longest idle one makes way for
 // a new one, and nobody else's; one that is being answered stays.
 func TestAnAddressHasAQuarterOfTheConnections(t *testing.T) {
-	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 16, nil, NewBacklog(Backlogs))
+	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 16, AddressShare, nil, NewBacklog(Backlogs))
 	_, other := arrive(t, ln, "192.0.2.9:1")
 	var conns []*conn
 	var open []func() bool
@@ -91,7 +91,7 @@ func TestAnAddressHasAQuarterOfTheConnections(t *testing.T) {
 // Decision connections.limit: when all are taken the longest idle one of anyone makes way. A proxy's
 // connections are many people's.
 func TestTheLongestIdleConnectionOfAnyoneMakesWay(t *testing.T) {
-	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 8, []netip.Prefix{
+	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 8, AddressShare, []netip.Prefix{
 		netip.MustParsePrefix("10.0.0.0/8"),
 		netip.MustParsePrefix("2001:db8::/32")}, NewBacklog(Backlogs))
 	var open []func() bool

@@ -11,10 +11,10 @@ import (
 // names are those of passengers, in the letters of the countries on the way: nobody's is in two scripts.
 var names = []struct{ first, last []string }{
 	{
-		[]string{"Lesia", "Ivan", "Olha", "Taras", "Zofia", "Jan", "Małgorzata", "Tomáš", "Eliška", "Andrii", "Anna",
-			"Jakub", "Nadiia", "Dmytro"},
-		[]string{"Ukrainka", "Franko", "Kobylianska", "Shevchenko", "Nowak", "Wiśniewska", "Kowalczyk", "Dvořák",
-			"Nováková", "Petrenko", "Lewandowska", "Zieliński"},
+		[]string{"Lesia", "Ivan", "Olha", "Taras", "Zofia", "Jan", "Małgorzata", "Tomáš", "Eliška", "Andrii",
+			"Anna", "Jakub", "Nadiia", "Dmytro"},
+		[]string{"Ukrainka", "Franko", "Kobylianska", "Shevchenko", "Nowak", "Wiśniewska", "Kowalczyk",
+			"Dvořák", "Nováková", "Petrenko", "Lewandowska", "Zieliński"},
 	},
 	{
 		[]string{"Ірина", "Микола", "Соломія", "Марко"},

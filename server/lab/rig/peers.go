@@ -45,9 +45,6 @@ func NewPeer(t *testing.T, status func(n int, body string) int) *Peer {
 		if code == 0 {
 			panic(http.ErrAbortHandler) // hangs up after reading
 		}
-		if code == http.StatusTooManyRequests { // who says so may say for how long
-			w.Header().Set("Retry-After", "3600")
-		}
 		w.WriteHeader(code)
 	}))
 	t.Cleanup(p.Close)

@@ -306,7 +306,11 @@ func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
 // Decision messages.sending: a messenger that asks to wait is not tried again before.
 func TestAMessengerMayAskToWait(t *testing.T) {
 	t.Parallel()
-	busy := rig.NewPeer(t, rig.Always(429))
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	t.Cleanup(busy.Close)
 	s, key := rig.Demo(t, server.Config{Dir: t.TempDir(), MessengerURL: busy.URL})
 	payForOne(t, s, key)
 	rig.Eventually(t, "the messages wait for an hour", func() bool { // it is eight o'clock

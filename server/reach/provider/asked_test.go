@@ -98,7 +98,6 @@ func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
 		{"fails twice, then confirms", func(n int, _ string) int { return []int{500, 503, 200}[min((n-1)/2, 2)] }, 6, 0},
 		{"fails", rig.Always(500), 6, 2},
 		{"hangs up after reading", rig.Always(0), 6, 2},
-		{"asks to wait longer than anybody does", rig.Always(429), 2, 2},
 		{"redirects", rig.Always(307), 6, 2},
 		{"refuses one", func(_ int, body string) int {
 			return map[bool]int{true: 200, false: 409}[strings.Contains(body, `"label":"1"`)]
