@@ -362,7 +362,7 @@ func TestRepairAfterForget(t *testing.T) {
 	_, booked := s.get(t, "/v2/bookings", s.key)
 	s.book(t)
 	id := regexp.MustCompile(`"id":"([^"]{22})"`).FindStringSubmatch(booked)[1]
-	want(t, 0, "^erased: ", "forget", "-data", dir, "-booking", id, "-reason", "asked")
+	want(t, 0, "(?m)^erased: ", "forget", "-data", dir, "-booking", id, "-reason", "asked")
 	s.stop()
 	files, err := filepath.Glob(filepath.Join(dir, "journal", "*"))
 	if err != nil || len(files) != 2 {

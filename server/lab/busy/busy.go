@@ -213,6 +213,16 @@ type offer struct {
 	}
 }
 
+// currency returns the currency that the journey is paid in: the hryvnia where it is sold in that.
+func (o *offer) currency() string {
+	for _, p := range o.Prices {
+		if p.Currency == "UAH" {
+			return p.Currency
+		}
+	}
+	return o.Prices[0].Currency
+}
+
 // offers searches.
 func (x *Town) offers(from, to, day string, people int) ([]offer, error) {
 	var found struct{ Data struct{ Offers []offer } }
@@ -233,7 +243,7 @@ func (x *Town) offers(from, to, day string, people int) ([]offer, error) {
 func (x *Town) book(o *offer, day string, people int) (*sale, error) {
 	order := map[string]any{
 		"offerId":    o.ID,
-		"currency":   o.Prices[x.random.IntN(len(o.Prices))].Currency,
+		"currency":   o.currency(),
 		"passengers": x.passengers(people),
 	}
 	body, err := x.ask("POST", "/v2/bookings", order)

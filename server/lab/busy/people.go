@@ -8,28 +8,25 @@ import (
 	"net/http"
 )
 
-// names are those of passengers, in the letters of the countries on the way: nobody's is in two scripts.
-var names = []struct{ first, last []string }{
-	{
-		[]string{"Lesia", "Ivan", "Olha", "Taras", "Zofia", "Jan", "Małgorzata", "Tomáš", "Eliška", "Andrii",
-			"Anna", "Jakub", "Nadiia", "Dmytro"},
-		[]string{"Ukrainka", "Franko", "Kobylianska", "Shevchenko", "Nowak", "Wiśniewska", "Kowalczyk",
-			"Dvořák", "Nováková", "Petrenko", "Lewandowska", "Zieliński"},
-	},
-	{
-		[]string{"Ірина", "Микола", "Соломія", "Марко"},
-		[]string{"Костенко", "Стус", "Крушельницька", "Гнатюк"},
-	},
-}
+// Names of passengers, in the letters of the countries on the way.
+var (
+	firstNames = []string{
+		"Lesia", "Ivan", "Olha", "Taras", "Ірина", "Микола", "Соломія", "Zofia", "Jan", "Małgorzata", "Tomáš",
+		"Eliška", "Andrii", "Марко", "Anna", "Jakub", "Nadiia", "Dmytro",
+	}
+	lastNames = []string{
+		"Ukrainka", "Franko", "Kobylianska", "Shevchenko", "Костенко", "Стус", "Крушельницька", "Nowak",
+		"Wiśniewska", "Kowalczyk", "Dvořák", "Nováková", "Petrenko", "Гнатюк", "Lewandowska", "Zieliński",
+	}
+)
 
 // passengers returns some people. The first of them can be reached.
 func (x *Town) passengers(n int) []map[string]any {
 	var list []map[string]any
 	for i := range n {
-		script := &names[x.random.IntN(len(names))]
 		p := map[string]any{
-			"firstName": script.first[x.random.IntN(len(script.first))],
-			"lastName":  script.last[x.random.IntN(len(script.last))],
+			"firstName": firstNames[x.random.IntN(len(firstNames))],
+			"lastName":  lastNames[x.random.IntN(len(lastNames))],
 		}
 		if i == 0 {
 			number := x.random.IntN(10_000)
