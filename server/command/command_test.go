@@ -240,7 +240,7 @@ func TestAVariableIsOfOneVerb(t *testing.T) {
 		{"WAYBILL_FROM=2026-11-20", "statement -to 2026-11-20", "but WAYBILL_STATEMENT_FROM is"},
 	} {
 		env := map[string]string{}
-		for _, set := range strings.Fields(c.env) {
+		for set := range strings.FieldsSeq(c.env) {
 			name, value, _ := strings.Cut(set, "=")
 			env[name] = value
 		}

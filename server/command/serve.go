@@ -258,15 +258,16 @@ func warn(cfg server.Config) {
 
 // warnOfHands says in the log which files others can read or reach who should not, and what mends it.
 func warnOfHands(cfg server.Config) {
-	open := ""
+	var open []string
 	for _, name := range []string{"checkpoint.key", "keys"} {
 		path := filepath.Join(cfg.Dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode()&0o044 != 0 {
-			open += " " + path
+			open = append(open, path)
 		}
 	}
-	if open != "" {
-		cfg.Log.Warn("other users can read keys of the directory", "run", "chmod -R go="+open)
+	if len(open) > 0 {
+		cfg.Log.Warn("other users can read keys of the directory",
+			"run", "chmod -R go= "+strings.Join(open, " "))
 	}
 	dir := filepath.Join(cfg.Dir, "journal")
 	files, _ := os.ReadDir(dir)

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"math/bits"
+	"strings"
 	"testing"
 
 	"waybill/store/checkpoint"
@@ -132,14 +133,12 @@ func (n *node) prove(line uint64) []*node {
 
 // sentences says what the picture shows.
 func (d *drawing) sentences() []string {
-	proven := fmt.Sprintf("That line %d is in the journal is proven by its leaf and %d of the other hashes:", d.marked,
-		len(d.proof))
-	for i, n := range d.proof {
-		if i > 0 {
-			proven += ","
-		}
-		proven += fmt.Sprintf(" %d %s (%s)", n.number, short(n.hash[:]), n.covers())
+	var hashes []string
+	for _, n := range d.proof {
+		hashes = append(hashes, fmt.Sprintf("%d %s (%s)", n.number, short(n.hash[:]), n.covers()))
 	}
+	proven := fmt.Sprintf("That line %d is in the journal is proven by its leaf and %d of the other hashes: ", d.marked,
+		len(d.proof)) + strings.Join(hashes, ", ")
 	return []string{
 		fmt.Sprintf("The tree is that of all %d lines of the journal (RFC 6962): its root is %s.", d.root.last,
 			short(d.root.hash[:])),
