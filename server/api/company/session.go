@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net"
 	"net/http"
 	"runtime"
 	"slices"
@@ -84,7 +83,7 @@ func (s *Portal) noBody(w http.ResponseWriter, r *http.Request) error {
 // cookie returns a cookie's value; "" when there is none. Of several, which of them is ours cannot be told:
 // it is "", too, and the client forgets ours.
 func (s *Portal) cookie(w http.ResponseWriter, r *http.Request, name string) string {
-	list := r.CookiesNamed(nameFor(r, name))
+	list := r.CookiesNamed(name + web.CookieSuffix(r))
 	if len(list) > 1 {
 		s.SetCookie(w, r, name, "", -time.Second)
 	}
@@ -94,19 +93,10 @@ func (s *Portal) cookie(w http.ResponseWriter, r *http.Request, name string) str
 	return ""
 }
 
-// nameFor returns the name that a cookie has at the request's host. A browser sends a host's cookies to all
-// of its ports, and there may be several servers on the machine that it runs on.
-func nameFor(r *http.Request, name string) string {
-	if host, port, err := net.SplitHostPort(r.Host); err == nil && web.IsLoopback(host) {
-		name += "_" + port
-	}
-	return name
-}
-
 // SetCookie sets a cookie of the client to a token; with a negative age it takes the cookie away.
 func (s *Portal) SetCookie(w http.ResponseWriter, r *http.Request, name, token string, age time.Duration) {
 	c := &http.Cookie{
-		Name:     nameFor(r, name),
+		Name:     name + web.CookieSuffix(r),
 		Value:    token,
 		Path:     paths[name],
 		MaxAge:   int(age / time.Second),

@@ -47,6 +47,13 @@ func TestTheDocumentIsOfThisServer(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(refers)); !slices.Equal(got, there) {
 		t.Errorf("it refers to the schemas %q, and has %q", got, there)
 	}
+	at := rig.RequestFrom(plain, "192.0.2.1:1", "GET", "http://127.0.0.1:8080/openapi.json").Body.String()
+	for _, name := range []string{"waybill_access", "waybill_refresh"} {
+		text = strings.Replace(text, `"name": "`+name, `"name": "`+name+"_8080", 1)
+	}
+	if at != text {
+		t.Error("at a loopback host with a port its cookies have other names than those that are set")
+	}
 }
 
 // The errorCodes of the code are those of the document.

@@ -24,13 +24,22 @@ var (
 	textType = []string{"text/plain; charset=utf-8"}
 )
 
-// openAPI returns the document as it is sent, where there is a test clock and where there is none.
-var openAPI = sync.OnceValue(func() map[bool]*web.Shared {
-	return map[bool]*web.Shared{
-		true:  web.NewShared(web.ContentType, OpenAPI),
-		false: web.NewShared(web.ContentType, ofTheClock.ReplaceAll(OpenAPI, nil)),
-	}
+// openAPI returns the document where there is a test clock, and where there is none.
+var openAPI = sync.OnceValue(func() map[bool][]byte {
+	return map[bool][]byte{true: OpenAPI, false: ofTheClock.ReplaceAll(OpenAPI, nil)}
 })
+
+// sharedOpenAPI returns the same as it is sent where cookies have their plain names.
+var sharedOpenAPI = sync.OnceValue(func() map[bool]*web.Shared {
+	list := map[bool]*web.Shared{}
+	for clock, text := range openAPI() {
+		list[clock] = web.NewShared(web.ContentType, text)
+	}
+	return list
+})
+
+// cookies matches in the document the name of a cookie, up to its end.
+var cookies = regexp.MustCompile(`"name": "waybill_(access|refresh)`)
 
 // ofTheClock matches in the document what only the test clock's calls have.
 var ofTheClock = regexp.MustCompile(

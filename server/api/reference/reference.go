@@ -19,6 +19,7 @@ import (
 	"waybill/server/api/search"
 	"waybill/server/docs"
 	"waybill/server/frame/web"
+	"waybill/server/ledger/wire"
 )
 
 var (
@@ -53,9 +54,21 @@ func New(core *web.Core, finder *search.Finder) *Publisher {
 	return s
 }
 
-// GetOpenAPI answers GET /openapi.json.
+// GetOpenAPI answers GET /openapi.json with the document of this server at this host: it has the test clock
+// and the names of cookies that a client finds here.
 func (s *Publisher) GetOpenAPI(w http.ResponseWriter, r *http.Request) error {
-	return openAPI()[s.Config.TestClock].SendTagged(w, r)
+	suffix := web.CookieSuffix(r)
+	if suffix == "" {
+		return sharedOpenAPI()[s.Config.TestClock].SendTagged(w, r)
+	}
+	text := cookies.ReplaceAll(openAPI()[s.Config.TestClock], []byte("${0}"+suffix))
+	if web.Tagged(w, r, web.TagOf(text)) {
+		return nil
+	}
+	body := wire.NewWriter()
+	body.B = append(body.B, text...)
+	web.SendBody(w, http.StatusOK, web.ContentType, body)
+	return nil
 }
 
 // GetPage answers GET /docs/{page} with the page of server/docs/made that the path names, or with a file of

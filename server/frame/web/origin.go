@@ -52,6 +52,16 @@ func IsLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// CookieSuffix returns what the names of cookies end in at a request's host. A browser sends a host's cookies
+// to all of its ports, and there may be several servers on the machine that it runs on.
+func CookieSuffix(r *http.Request) string {
+	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil || !IsLoopback(host) {
+		return ""
+	}
+	return "_" + port
+}
+
 // IsOrigin reports whether a text is an origin as browsers send it.
 func IsOrigin(text string) bool {
 	u, err := url.Parse(text)

@@ -170,10 +170,15 @@ func (s *Bench) pause(length time.Duration, answer *heldAnswer, r *http.Request)
 // drip sends the answer a few bytes at a time. What is left when the server drains it sends at once.
 func (s *Bench) drip(out outcome, answer *heldAnswer, r *http.Request) {
 	answer.startHeader()
-	for part := range slices.Chunk(answer.bytes(), out.bytes) {
+	for rest := answer.bytes(); len(rest) > 0; {
 		s.pause(out.every, answer, r)
-		if r.Context().Err() != nil || answer.send(part) != nil {
+		n := min(out.bytes, len(rest))
+		if s.Draining.Err() != nil {
+			n = len(rest)
+		}
+		if r.Context().Err() != nil || answer.send(rest[:n]) != nil {
 			return
 		}
+		rest = rest[n:]
 	}
 }
