@@ -43,6 +43,19 @@ type Ordered struct {
 	OrderBy OrderBy   `json:"orderBy"`
 	Start   time.Time `json:"startDate"` // inclusive
 	End     time.Time `json:"endDate"`   // inclusive
+	// FirstDay and LastDay are the days of Start and End in the offsets that the user wrote.
+	FirstDay Day `json:"firstDay"`
+	LastDay  Day `json:"lastDay"`
+}
+
+// Day is a calendar day, as in 2026-11-20.
+type Day string
+
+// UnmarshalText reads a day that there is.
+func (d *Day) UnmarshalText(text []byte) error {
+	*d = Day(text)
+	_, err := time.Parse(time.DateOnly, string(text))
+	return err
 }
 
 // Completed says that a report's file is there, whole and durable. The hash of the file is personal, as the

@@ -193,7 +193,7 @@ user.removed: user
 session.started: session user company link?{issuer} access accessUntil refresh until
 session.refreshed: session access accessUntil refresh until
 session.ended: session reason
-report.ordered: report company user orderBy startDate endDate
+report.ordered: report company user orderBy startDate endDate firstDay lastDay
 report.completed: report rows
 report.downloaded: report
 geolocation.set: fmsObject isGeolocation user
@@ -207,9 +207,11 @@ outbox.retried: messages
 personal.erased: lines reason passengers?$who reports
 passengers.forgotten: reason passengers$who
 """
+DAY = r"\d{4}-\d\d-\d\d"
 KINDS = {name: re.compile(pattern) for name, pattern in {  # of strings with one kind wherever they stand
     "ticket": r"[\w-]{21}[AQgw]", "partner": r"[\w-]{21}[AQgw]", "hash": "[0-9a-f]{64}",
-    "keyHash": "[0-9a-f]{64}", "date": r"\d{4}-\d\d-\d\d", "status": "Confirmed|NotConfirmed|Prepaid",
+    "keyHash": "[0-9a-f]{64}", "date": DAY, "firstDay": DAY, "lastDay": DAY,
+    "status": "Confirmed|NotConfirmed|Prepaid",
     "at": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", "action": "pay|book",
     "as": "mail|text|file|none", "currency": "[A-Z]{3}"}.items()}
 INTS = set("seats offsets start to amount discount minutes refund percent passengers hours arr dep".split())
@@ -255,7 +257,7 @@ def check_members(value, members, lacks, lenient=False):
 
 def is_of_kind(name, value):
     if name in KINDS and isinstance(value, str):
-        return KINDS[name].fullmatch(value) and (name != "date" or is_date(value))
+        return KINDS[name].fullmatch(value) and (KINDS[name].pattern != DAY or is_date(value))
     if name in INTS and not isinstance(value, dict):  # passengers stands for a list of objects, too
         numbers = value if isinstance(value, list) else [] if value is None and name in LISTS else [value]
         bound = BOUNDS.get(name, 2**63)

@@ -50,10 +50,12 @@ func (s *Portal) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("startDate", func() {
-				e.Start = web.ReadInstant(in)
+				at, day := web.ReadInstant(in)
+				e.Start, e.FirstDay = at, report.Day(day)
 			}),
 			wire.Must("endDate", func() {
-				e.End = web.ReadInstant(in)
+				at, day := web.ReadInstant(in)
+				e.End, e.LastDay = at, report.Day(day)
 			}),
 			wire.May("orderBy", func() {
 				e.OrderBy = report.OrderBy(in.Text(is, "be CreatedAt or DepartureDate"))
@@ -219,8 +221,8 @@ func (s *Portal) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
-	h.Set("Content-Disposition", `attachment; filename="orders-`+x.Start.Format(time.DateOnly)+"-"+
-		x.End.Format(time.DateOnly)+ledger.ReportSuffix+`"`)
+	h.Set("Content-Disposition", `attachment; filename="orders-`+string(x.FirstDay+"-"+x.LastDay)+
+		ledger.ReportSuffix+`"`)
 	h.Set("Cache-Control", "no-store")
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fetchTime)) // a test's recorder has none
 	w.WriteHeader(http.StatusOK)

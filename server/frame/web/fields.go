@@ -76,8 +76,9 @@ func validPhone(s string) bool {
 // rfc3339 is what time.Parse is too lenient about: one-digit hours, commas, offsets of a day and more.
 var rfc3339 = regexp.MustCompile(`^.{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// ReadInstant reads a date-time, to the millisecond. A leap second is the first of the next minute.
-func ReadInstant(r *wire.Reader) (at time.Time) {
+// ReadInstant reads a date-time, to the millisecond, and its day as it is written, as in 2026-11-20. A leap
+// second is the first of the next minute.
+func ReadInstant(r *wire.Reader) (at time.Time, day string) {
 	r.Text(func(v string) bool {
 		v = strings.ToUpper(v) // RFC 3339 has t and z, too
 		leap := time.Duration(0)
@@ -87,9 +88,10 @@ func ReadInstant(r *wire.Reader) (at time.Time) {
 		}
 		t, err := time.Parse(time.RFC3339, v)
 		at = t.Add(leap).UTC().Truncate(time.Millisecond)
-		return err == nil && rfc3339.MatchString(v) && at.Year() > 0 && at.Year() <= 9999
+		day = t.Format(time.DateOnly)
+		return err == nil && rfc3339.MatchString(v) && min(t.Year(), at.Year()) > 0 && at.Year() <= 9999
 	}, "be an instant in the years 1 to 9999, as in 2026-11-20T08:30:00Z")
-	return at
+	return at, day
 }
 
 // MaxYear is the last that a clock can be set to: timetables end before it, and a duration from the machine's

@@ -118,7 +118,7 @@ func readMove(w http.ResponseWriter, r *http.Request) (m Move, err error) {
 			}),
 			wire.May("now", func() {
 				given++
-				to := web.ReadInstant(in)
+				to, _ := web.ReadInstant(in)
 				m.To = &to
 			}),
 			wire.May("frozen", func() {
