@@ -179,7 +179,8 @@ var linesOfNothing = map[string]string{
 	"outbox.retried":    `"messages":["1-1"]`,
 	"geolocation.set":   `"fmsObject":"a","isGeolocation":true,"user":"AAAAAAAAAAAAAAAAAAAAAA"`,
 	"report.ordered": `"report":"AAAAAAAAAAAAAAAAAAAAAQ","company":"a","user":"AAAAAAAAAAAAAAAAAAAAAA",` +
-		`"orderBy":"CreatedAt","startDate":"2026-11-20T09:00:00Z","endDate":"2026-11-20T09:00:00Z"`,
+		`"orderBy":"CreatedAt","startDate":"2026-11-20T09:00:00Z","endDate":"2026-11-20T09:00:00Z",` +
+		`"firstDay":"2026-11-20","lastDay":"2026-11-20"`,
 	"report.downloaded": `"report":"AAAAAAAAAAAAAAAAAAAAAA"`,
 	"personal.erased":   `"lines":[],"reason":"x","passengers":[],"reports":["AAAAAAAAAAAAAAAAAAAAAA"]`,
 }
