@@ -165,6 +165,11 @@ func (p *Partners) ByID(id ID) *Partner {
 	return nil
 }
 
+// MayCall reports whether the partner has a key that is valid.
+func (p *Partner) MayCall() bool {
+	return slices.ContainsFunc(p.Keys, func(k Key) bool { return k.Revoked.IsZero() })
+}
+
 // Caller finds the partner whose valid key has that hash; nil is nobody. Where a map looks reveals nothing of
 // a key.
 func (p *Partners) Caller(hash Hash) *Partner {

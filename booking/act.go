@@ -253,14 +253,14 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 		}
 	}
 	var lost []ids.ID
-	// Those whose own seat is free come first, or a sibling might get it.
+	// Own seats that are free come first, or a sibling might get one.
 	for _, other := range []bool{false, true} {
 		for i, o := range orders {
-			if o.Ticket.PhaseAt(now) != Uncompleted || list[i].Seats != nil {
+			if o.Ticket.PhaseAt(now) != Uncompleted {
 				continue
 			}
-			list[i].Seats = o.Ticket.reseat(tt, other, picked, now)
-			if other && list[i].Seats == nil {
+			list[i].Seats = o.Ticket.reseat(tt, other, list[i].Seats, picked, now)
+			if other && slices.Contains(list[i].Seats, noSeat) {
 				lost = append(lost, o.Ticket.ID)
 			}
 		}

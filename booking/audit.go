@@ -139,10 +139,14 @@ func (s *State) CheckRevived(tt *schedule.Timetable, now time.Time, e *Settled) 
 	}
 	for i, l := range t.Itinerary() {
 		free := l.vacancy(tt, nil, now)
-		if seat := e.Seats[i]; free.Left == 0 || !free.Seats.Has(seat) {
+		switch seat := e.Seats[i]; {
+		case free.Left == 0 || !free.Seats.Has(seat):
 			return fmt.Errorf("ticket %s is revived with seat %d on leg %d, which is not "+
 				"free", e.Ticket, seat,
 				i+1)
+		case seat != l.Seat && free.Seats.Has(l.Seat):
+			return fmt.Errorf("ticket %s is revived with seat %d on leg %d, and its own seat %d is free",
+				e.Ticket, seat, i+1, l.Seat)
 		}
 	}
 	return nil

@@ -105,27 +105,26 @@ func (l *Leg) vacancy(tt *schedule.Timetable, picked map[*seats][]seating.Hold,
 	return plan.Free(seats.present(tt), l.ride(), now)
 }
 
-// reseat finds seats for the legs of a ticket whose hold has run out: its own seats, or with other any
-// seats. picked has the seats that other tickets of the request will get; a ticket that gets all its seats
-// adds them. It returns nil where seats are missing.
-func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seats][]seating.Hold,
-	now time.Time) (got []int16) {
-	legs := slices.Clone(t.Itinerary())
-	for i := range legs {
-		l := &legs[i]
-		free := l.vacancy(tt, picked, now)
-		switch {
-		case free.Left == 0:
-			return nil
-		case free.Seats.Has(l.Seat):
-		case other:
-			l.Seat = free.Seats.Together(1)[0]
-		default:
-			return nil
-		}
+// noSeat is on a leg for which no seat is found yet.
+const noSeat = 0
+
+// reseat finds seats for the legs of a ticket whose hold has run out, where got has none: its own, or with
+// other any. picked has the seats that tickets of the request get, and takes up those that are found.
+func (t *Ticket) reseat(tt *schedule.Timetable, other bool, got []int16, picked map[*seats][]seating.Hold,
+	now time.Time) []int16 {
+	if got == nil {
+		got = make([]int16, len(t.Itinerary()))
 	}
-	for _, l := range legs {
-		got = append(got, l.Seat)
+	for i, l := range t.Itinerary() {
+		free := l.vacancy(tt, picked, now)
+		own := free.Seats.Has(l.Seat)
+		if got[i] != noSeat || free.Left == 0 || !own && !other {
+			continue
+		}
+		if !own {
+			l.Seat = free.Seats.Together(1)[0]
+		}
+		got[i] = l.Seat
 		picked[l.Run.seats] = append(picked[l.Run.seats], l.hold(t.ID, math.MaxInt64))
 	}
 	return got

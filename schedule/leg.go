@@ -42,6 +42,26 @@ func (t *Timetable) Alighting(l *Leg) *Stop {
 	return &t.Stops[t.StopsOf(l.Trip)[l.To]]
 }
 
+// ChangeTime is how many seconds a change takes, unless the feed says otherwise.
+const ChangeTime = 30 * 60
+
+// stopPair names two stops or stations by their ids.
+type stopPair struct{ from, to string }
+
+// CanChange reports whether a ride may follow another: it is of another run, and leaves no sooner than the
+// change takes. The feed may forbid a change.
+func (t *Timetable) CanChange(first, second *Leg) bool {
+	a, b := t.Alighting(first), t.Boarding(second)
+	wait, forbidden := int64(ChangeTime), false
+	for _, pair := range []stopPair{{a.ID, b.ID}, {a.ID, b.Parent}, {a.Parent, b.ID}, {a.Parent, b.Parent}} {
+		if row, ok := t.transfers[pair]; ok && pair.from != "" && pair.to != "" {
+			wait, forbidden = int64(t.Transfers[row].Seconds), t.Transfers[row].Forbidden
+			break
+		}
+	}
+	return !forbidden && second.Run() != first.Run() && second.Dep >= first.Arr+wait
+}
+
 // Start returns the instant, in Unix seconds, at which the leg's service day starts: of a run that was moved
 // as much later as it was moved by.
 func (t *Timetable) Start(l *Leg) int64 {

@@ -33,6 +33,7 @@ type Timetable struct {
 	Tables
 
 	cityByID, citySlug, stopByID map[string]int32
+	transfers                    map[stopPair]int32
 	companyZn                    []*zone          // by company
 	cityZn                       []*time.Location // by city
 
@@ -66,6 +67,9 @@ func New(tables *Tables) (*Timetable, error) {
 		}),
 		stopByID: rowsBy(tables.Stops, func(s *Stop) string {
 			return s.ID
+		}),
+		transfers: rowsBy(tables.Transfers, func(x *Transfer) stopPair {
+			return stopPair{x.From, x.To}
 		}),
 		tripByKey: make(map[uint64]int32, len(tables.Trips)),
 		forms:     make([]atomic.Pointer[Form], len(tables.Trips)),

@@ -59,7 +59,6 @@ type index struct {
 	hopFares []atomic.Pointer[[]schedule.Money] // by place in hops: what BaseFares has returned
 	fares    *fare.Fares
 
-	transfers map[stopPair]schedule.Transfer
 	leastWait int64 // the shortest change anywhere, in seconds
 
 	ahead []int64 // by company: seconds that the first service day starts before midnight UTC
@@ -80,23 +79,18 @@ type timing struct {
 func (x *timing) arr(at int16) int64 { return int64(x.times[2*at] + x.shift) }
 func (x *timing) dep(at int16) int64 { return int64(x.times[2*at+1] + x.shift) }
 
-// stopPair names two stops or stations by their ids.
-type stopPair struct{ from, to string }
-
 func newIndex(tt *schedule.Timetable) *index {
 	x := &index{
 		trips:     make([][]int32, len(tt.Patterns)),
 		calls:     make([][]hop, len(tt.Cities)),
 		origins:   make([][]origin, len(tt.Cities)),
-		transfers: make(map[stopPair]schedule.Transfer, len(tt.Transfers)),
-		leastWait: minWait,
+		leastWait: schedule.ChangeTime,
 	}
 	f := Finder{tt, x}
 	f.indexCities()
 	f.indexStarts()
 	f.indexTrips()
 	for _, t := range f.Transfers {
-		x.transfers[stopPair{t.From, t.To}] = t
 		if !t.Forbidden {
 			x.leastWait = min(x.leastWait, int64(t.Seconds))
 		}

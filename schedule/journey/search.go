@@ -37,7 +37,6 @@ type Query struct {
 }
 
 const (
-	minWait = 30 * 60  // seconds a change takes, unless the feed says otherwise
 	maxWait = 8 * 3600 // seconds one waits at most
 	never   = int64(math.MaxInt64)
 )
@@ -425,29 +424,12 @@ func (c *changes) keep(first, second schedule.Leg) {
 	c.best = j.Arr()
 }
 
-// canChange reports whether the second ride may follow the first, and there is time to get to it.
+// canChange reports whether the second ride may follow the first in a journey.
 func (f Finder) canChange(first, second *schedule.Leg) bool {
 	a := f.timings[first.Trip].company
 	b := f.timings[second.Trip].company
-	if second.Run() == first.Run() || f.Companies[a].Source != f.Companies[b].Source {
-		return false
-	}
-	from := f.Alighting(first)
-	to := f.Boarding(second)
-	wait, forbidden := f.waitBetween(from, to)
-	return !forbidden && second.Dep >= first.Arr+wait && near(from, to)
-}
-
-// waitBetween returns how many seconds a change between two stops takes, and whether the feed forbids it.
-func (f Finder) waitBetween(from, to *schedule.Stop) (wait int64, forbidden bool) {
-	pairs := [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID},
-		{from.Parent, to.Parent}}
-	for _, pair := range pairs {
-		if x, ok := f.transfers[pair]; ok && pair.from != "" && pair.to != "" {
-			return int64(x.Seconds), x.Forbidden
-		}
-	}
-	return minWait, false
+	return f.Companies[a].Source == f.Companies[b].Source && f.CanChange(first, second) &&
+		near(f.Alighting(first), f.Boarding(second))
 }
 
 // near reports whether a change between two stops is offered: a city, and all the more an area, can be wide.

@@ -301,16 +301,19 @@ type (
 
 // applySent takes messages that have left out of the outbox.
 func applySent(s *Keeper, now time.Time, e *MessagesSent) error {
-	if e.As == SentAsErased {
-		return errSentErased
+	if e.As == SentAsErased || len(e.IDs) == 0 {
+		return errSentNothing
 	}
 	for _, id := range e.IDs {
+		if s.Outbox.Find(id) == nil {
+			return ids.Unknown("message", id)
+		}
 		s.Outbox.leave(now, id, e.As)
 	}
 	return nil
 }
 
-var errSentErased = errors.New("messages cannot be sent as erased")
+var errSentNothing = errors.New("a line names messages that were sent, and not as erased")
 
 // applyParked keeps a message from being tried again.
 func applyParked(s *Keeper, _ time.Time, e *MessageParked) error {

@@ -22,10 +22,6 @@ import (
 // replaced less than that before.
 const offerLife = 20 * time.Minute
 
-// maxClock is by how many seconds a service day may start at another time than here: the machine that sold
-// may have had an older list of time zones, and laws change clocks.
-const maxClock = 3 * 3600
-
 // sales decides again what was sold: by whom, what, and for how much. It sees each line in the state before
 // it.
 type sales struct {
@@ -33,6 +29,8 @@ type sales struct {
 	last     time.Time  // of the line before
 	editions []*edition // the timetable in force, and before it those that an offer may still be of
 	gone     *edition   // the first that sales rest on, and that cannot be read
+	named    []string   // the hashes of all timetables
+	zones    zones
 }
 
 // edition is a timetable, from the line that puts it in force on.
@@ -61,7 +59,13 @@ func (x *sales) check(s ledger.State, at journal.Stamp, entry ledger.Entry) erro
 	case *ledger.TimetableImported:
 		x.replace(&edition{hash: e.Hash, seq: at.Seq}, at.Time)
 	case *booking.Created:
-		return x.sale(s, at.Time, e)
+		return cmp.Or(repeated(s, at.Time, e, entry.Idempotency), x.sale(s, at, e))
+	case *booking.RunCanceled:
+		return x.runs(s, e.Run)
+	case *booking.RunMoved:
+		return x.runs(s, e.Run)
+	case *booking.RunRestored:
+		return x.runs(s, e.Run)
 	case *booking.TicketAsked:
 		return x.revival(s, at.Time, &e.Settled)
 	case *booking.TicketPaid:
@@ -82,8 +86,38 @@ func setBack(s ledger.State, now, last time.Time) error {
 	return nil
 }
 
+// repeated returns what is wrong with a sale under a key: within its day the answer is given again, and
+// nothing is sold (decision idempotency.key).
+func repeated(s ledger.State, now time.Time, e *booking.Created, under *ledger.Idempotency) error {
+	if under == nil {
+		return nil
+	}
+	before := s.KeyedRequests.Find(ledger.RequestKey{Partner: e.Partner, Key: under.Key}, now)
+	if before == nil {
+		return nil
+	}
+	return fmt.Errorf("booking %s was sold under the Idempotency-Key of line %d", e.ID, before.Seq)
+}
+
+// runs returns an error where the timetable in force does not have a run, and nobody has sold it.
+func (x *sales) runs(s ledger.State, run ids.RunName) error {
+	tt := new(schedule.Timetable)
+	if len(x.editions) > 0 {
+		if !x.editions[0].load(x.fsys) {
+			return nil
+		}
+		tt = x.editions[0].tt
+	}
+	if s.Bookings.Present(tt, run) == nil {
+		return fmt.Errorf("%s: %w", run, booking.ErrNoRun)
+	}
+	return nil
+}
+
 // replace puts an edition in force.
 func (x *sales) replace(next *edition, now time.Time) {
+	x.named = append(x.named, next.hash)
+	x.zones.begin()
 	if len(x.editions) > 0 {
 		x.editions[0].replaced = now
 	}
@@ -92,10 +126,13 @@ func (x *sales) replace(next *edition, now time.Time) {
 
 // sale returns what is wrong with a sale. Its price is that of an offer, whose timetable may have been
 // replaced; all else is of the timetable in force (decision verify.forms).
-func (x *sales) sale(s ledger.State, now time.Time, e *booking.Created) error {
+func (x *sales) sale(s ledger.State, at journal.Stamp, e *booking.Created) error {
 	p := s.Partners.ByID(auth.ID(e.Partner))
 	if p == nil {
 		return fmt.Errorf("booking %s is of partner %s, which does not exist", e.ID, e.Partner)
+	}
+	if !p.MayCall() {
+		return fmt.Errorf("booking %s is of partner %q, whose keys are all revoked", e.ID, p.Name)
 	}
 	rides := make([]ride, len(e.Legs))
 	for k, l := range e.Legs {
@@ -115,11 +152,12 @@ func (x *sales) sale(s ledger.State, now time.Time, e *booking.Created) error {
 	if !x.readFor(x.editions[0]) {
 		return nil
 	}
-	if err := x.editions[0].has(s, rides); err != nil {
+	if err := x.editions[0].has(rides); err != nil {
 		return fmt.Errorf("booking %s: %w", e.ID, err)
 	}
+	x.zones.look(s, x.editions[0].tt, at.Seq, rides)
 	x.editions = slices.DeleteFunc(x.editions, func(ed *edition) bool {
-		return !ed.replaced.IsZero() && now.Sub(ed.replaced) >= offerLife
+		return !ed.replaced.IsZero() && at.Time.Sub(ed.replaced) >= offerLife
 	})
 	var wrong error
 	for _, ed := range x.editions {
@@ -203,20 +241,16 @@ func (ed *edition) lacks(k int, r *ride) error {
 }
 
 // has returns an error where a journey is sold as what it is not in the timetable, which is in force.
-func (ed *edition) has(s ledger.State, rides []ride) error {
+func (ed *edition) has(rides []ride) error {
 	for k := range rides {
 		r := &rides[k]
 		leg, ok := ed.leg(r)
 		if !ok {
 			return ed.lacks(k, r)
 		}
-		name := ids.RunName{Trip: r.run.Form.Trip, Day: r.run.Day}
-		late := r.run.Start - ed.tt.Start(leg) - int64(s.Bookings.Change(name).Shift)
-		form := ed.tt.Form(leg.Trip).Key()
-		if late < -maxClock || late > maxClock || r.run.Form.Key() != form {
-			return fmt.Errorf("leg %d: the run of trip %s on %s is not the run in the timetable of line "+
-				"%d", k+1,
-				name.Trip, name.Day, ed.seq)
+		if r.run.Form.Key() != ed.tt.Form(leg.Trip).Key() {
+			return fmt.Errorf("leg %d: the run of trip %s on %s is not the run in the timetable of line %d",
+				k+1, r.run.Form.Trip, r.run.Day, ed.seq)
 		}
 		if discount := ed.tt.Discount(leg); int(r.Discount) != discount {
 			return fmt.Errorf("leg %d was sold with discount %d; by the timetable of line %d it is %d "+
@@ -229,6 +263,7 @@ func (ed *edition) has(s ledger.State, rides []ride) error {
 
 // sells returns an error where a journey costs something else in the timetable, or is not in it.
 func (ed *edition) sells(rides []ride, currency string) error {
+	var first *schedule.Leg
 	for k := range rides {
 		r := &rides[k]
 		leg, ok := ed.leg(r)
@@ -238,6 +273,10 @@ func (ed *edition) sells(rides []ride, currency string) error {
 		if err := ed.costs(r, leg, currency); err != nil {
 			return fmt.Errorf("leg %d was %w", k+1, err)
 		}
+		if k > 0 && !ed.tt.CanChange(first, leg) {
+			return fmt.Errorf("nobody can change from leg 1 to leg 2, by the timetable of line %d", ed.seq)
+		}
+		first = leg
 	}
 	return nil
 }

@@ -327,6 +327,10 @@ func (v *Verdict) remark(rep *Report, live bool) {
 	for _, x := range rep.Unkept {
 		add("forked", x.Left, "the notes that were signed under the earlier name %s are not here", x.Origin)
 	}
+	if z := rep.Zone; z.Kind != "" {
+		v.Remarks = append(v.Remarks, z)
+	}
+	v.Remarks = append(v.Remarks, rep.Beside...)
 	if o := rep.Older; o != nil {
 		add("unsigned", o.Published, "the file checkpoint covers line %d and is older than the newest "+
 			"in checkpoints.log, which covers line %d: the disk was full, or somebody put it there",

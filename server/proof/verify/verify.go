@@ -11,10 +11,13 @@ package verify
 import (
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"waybill/auth"
 	"waybill/booking/books"
 	"waybill/server/ledger"
+	"waybill/store/chain/observe"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
@@ -24,6 +27,10 @@ import (
 type Report struct {
 	inspect.Report
 	Books *books.Books // at the last line's time
+	// Zone is of sales whose service days start at other times than here; zero where none does.
+	Zone       observe.Event
+	Beside     []observe.Event // remarks on what lies beside the journal
+	timetables []string        // the hashes of those that lines name
 	// Wrong is what breaks a rule in a copy that has each byte of what was copied; nil where nothing does.
 	Wrong *journal.Damage
 }
@@ -34,7 +41,27 @@ var ErrNoJournal = errors.New("no journal is here")
 // Directory checks one that may be in use: every byte of the journal and its snapshots, its
 // checkpoints and what is expected from elsewhere, then the books (decision verify.verdict). It only reads.
 func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
-	rep, _, err := verify(fsys, live, expected, true)
+	rep, err := directory(fsys, live, expected)
+	ofReport := func(d *journal.Damage) bool { return strings.HasPrefix(d.File, ledger.ReportDir) }
+	if live && slices.ContainsFunc(rep.Misfits.List, ofReport) { // or the server has just written it anew
+		rep, err = directory(fsys, live, expected)
+	}
+	return rep, err
+}
+
+// directory checks the journal and what lies beside it. That is listed first, so that none of it is of a line
+// that a server writes meanwhile.
+func directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
+	there := filesBeside(fsys)
+	rep, state, err := verify(fsys, live, expected, true)
+	if !isRead(err) || state.Reports == nil {
+		return rep, err
+	}
+	rep.beyond(there, state)
+	rep.reports(fsys, state)
+	if err == nil && len(rep.Misfits.List) > 0 {
+		err = rep.Misfits.List[0]
+	}
 	return rep, err
 }
 
@@ -92,6 +119,7 @@ func verify(
 		return err
 	}
 	rep.Report, err = inspect.Verify(fsys, live, &model, expected, rules)
+	rep.Zone, rep.timetables = again.zones.first, again.named
 	files, _ := fsys.List("journal")
 	nameless := errors.Is(err, journal.ErrNoFormat) && len(files) == 0
 	if nameless || err == nil && rep.Head.Seq == 0 && rep.Torn == nil {

@@ -1,0 +1,101 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/booking/ids"
+	"waybill/server/ledger"
+	"waybill/store/chain/observe"
+	"waybill/store/durable/readonly"
+	"waybill/store/journal"
+)
+
+// Beside the journal lie files that lines name: reports, timetables and letters.
+
+// filesBeside lists them. It is asked before the journal is read, so that none is of a line that a server
+// wrote meanwhile.
+func filesBeside(fsys readonly.FS) (names []string) {
+	for _, dir := range []string{ledger.OutboxDir, ledger.ReportDir, ledger.TimetableDir} {
+		list, _ := fsys.List(dir)
+		for _, name := range list {
+			names = append(names, dir+"/"+name)
+		}
+	}
+	return names
+}
+
+// beyond remarks on files that only lines beyond the end can have left, or an import that was cut short.
+func (rep *Report) beyond(names []string, s ledger.State) {
+	list := slices.DeleteFunc(names, func(name string) bool {
+		dir, file, _ := strings.Cut(name, "/")
+		file, suffix, _ := strings.Cut(file, ".")
+		switch dir {
+		case ledger.OutboxDir:
+			message, isLetter := strings.CutSuffix(suffix, ".eml")
+			line, _ := (&ledger.Message{ID: message}).Line()
+			return !isLetter || line <= rep.Head.Seq
+		case ledger.ReportDir:
+			id, isID := ids.Parse(file)
+			_, unknown := s.Reports.Find(id, "", time.Time{})
+			return !isID || unknown == nil
+		}
+		return suffix != "jsonl" || slices.Contains(rep.timetables, file)
+	})
+	if len(list) > 0 {
+		rep.remark("beyond", rep.Head.Seq, "no line names %s: lines were cut off, or an import was cut short; "+
+			"files like that: %d", list[0], len(list))
+	}
+}
+
+// reports looks at the files of reports that should be there, by the directory's clock.
+func (rep *Report) reports(fsys readonly.FS, s ledger.State) {
+	now := s.Clock().At(time.Now())
+	var missing []uint64 // the lines of those that have no file
+	for _, r := range s.Reports.All() {
+		expires, done := r.Expires()
+		if !done || r.SHA256 == "" || !now.Before(expires) {
+			continue
+		}
+		name := ledger.ReportDir + "/" + r.ID.String() + ledger.ReportSuffix
+		switch sum, err := sumOf(fsys, name); {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = append(missing, r.Line)
+		case err != nil || sum != r.SHA256:
+			rep.Misfits.List = append(rep.Misfits.List, &journal.Damage{
+				Place:  journal.Place{File: name},
+				Seq:    r.Line,
+				Reason: "the file is not the report that was written",
+				Books:  true,
+			})
+		}
+	}
+	if len(missing) > 0 {
+		rep.remark("missing", slices.Min(missing), "files of reports that have not expired: %d are not here, "+
+			"as on a machine that took over; order them again", len(missing))
+	}
+}
+
+// remark adds a remark.
+func (rep *Report) remark(kind string, seq uint64, format string, args ...any) {
+	rep.Beside = append(rep.Beside, observe.Event{Kind: kind, Seq: seq, Text: fmt.Sprintf(format, args...)})
+}
+
+// sumOf returns the SHA-256 of a file, in hex.
+func sumOf(fsys readonly.FS, name string) (string, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
