@@ -25,7 +25,6 @@ type dayRange struct {
 const (
 	firstDay, lastDay schedule.Day = 7305, 47481 // 1990-01-01, 2099-12-31: no bus ticket needs other days
 
-	calendars     = "calendar.txt or calendar_dates.txt"
 	maxDepartures = 500_000 // that frequencies.txt may bring
 )
 
@@ -33,7 +32,7 @@ const (
 // both, of which the single days win.
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
-	f.files.IDs[calendars] = feed.Index{}
+	f.files.IDs[feed.Calendars] = feed.Index{}
 	// A service may have rows in both files, or in one of them.
 	enter := func(r *feed.Row, days dayRange) {
 		if id := r.Get("service_id"); !r.Unused {
@@ -87,7 +86,7 @@ func (f *Feed) readServices() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
 		days := service(id, services[id])
-		f.files.IDs[calendars][id] = add(&f.out.Services, days)
+		f.files.IDs[feed.Calendars][id] = add(&f.out.Services, days)
 	}
 }
 
@@ -154,7 +153,7 @@ func (f *Feed) readTrips() {
 		if r.Unused && r.Reason == "" {
 			r.LeaveOut()
 		}
-		t.Service = r.Ref("service_id", calendars)
+		t.Service = r.Ref("service_id", feed.Calendars)
 		keep(r, &trips, tripRow{
 			Trip: t,
 			id:   r.Key,

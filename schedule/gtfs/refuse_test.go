@@ -57,7 +57,8 @@ func TestNoFeed(t *testing.T) {
 	}{
 		"nothing":                        {files{}, "agency.txt"},
 		"another directory":              {files{"README.md": "# Hello\n", "src/main.go": "package main\n"}, "agency.txt"},
-		"two levels down":                {files{}, "agency.txt"},
+		"two levels down":                {files{}, "the directory x/y has stop_times.txt; import that by itself"},
+		"an archive one level down":      {files{"x/feed.ZIP": "PK"}, "it contains x/feed.ZIP; unpack that"},
 		"UTF-16, little end first":       {base.with("stops.txt", utf16Text(base["stops.txt"], true, true)), "UTF-16"},
 		"UTF-16, big end first":          {base.with("stops.txt", utf16Text(base["stops.txt"], false, true)), "UTF-16"},
 		"UTF-16 without a mark":          {base.with("stops.txt", utf16Text(base["stops.txt"], true, false)), "stops.txt"},

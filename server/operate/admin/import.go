@@ -159,8 +159,8 @@ func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*F
 		words.Counted(all, "row"))
 	switch {
 	case len(tables.Trips) == 0 && read.OnDemand():
-		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), " +
-			"and only those at fixed times are sold")
+		return nil, errors.New("the feed has no usable trip, and its stop times on demand (GTFS Flex) " +
+			"are not sold")
 	case len(tables.Trips) == 0:
 		return nil, fmt.Errorf("%w: it has no usable trip", feed.ErrInvalid)
 	case opt.Strict && all > 0:
