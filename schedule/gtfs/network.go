@@ -53,6 +53,9 @@ func (f *Feed) readServices() {
 		// From the weekday of day 0, 1970-01-01.
 		for i, column := range strings.Fields("thursday friday saturday sunday monday tuesday wednesday") {
 			days.weekdays[i] = r.Get(column) == "1"
+			if !days.weekdays[i] && r.Get(column) != "0" {
+				r.Decided("weekdays that are neither 0 nor 1, on which a service does not run")
+			}
 		}
 		enter(r, days)
 		if !r.Unused {
@@ -248,6 +251,9 @@ func (f *Feed) finishTrips(trips []tripRow) {
 			f.files.Decided("trips.txt", t.line,
 				fmt.Sprintf("trips without a bus, which have %d seats", schedule.DefaultSeats))
 		}
+		if !slices.ContainsFunc(f.out.Services[t.Service].Bits, func(days uint64) bool { return days != 0 }) {
+			f.files.Decided("trips.txt", t.line, "trips whose service has no day, which never run")
+		}
 		p := schedule.Pattern{Route: t.Pattern}
 		var at schedule.Times
 		for i, c := range calls {
@@ -356,8 +362,8 @@ func (f *Feed) readFrequencies() {
 		}
 	}
 	if len(replaced) > 0 {
-		what := fmt.Sprintf("departures in place of %d trips that run at intervals", len(replaced))
-		f.files.DecidedMany(len(departures), "frequencies.txt", 2, what)
+		f.files.DecidedMany(len(departures), "frequencies.txt", 2,
+			"departures in place of trips that run at intervals")
 	}
 	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool {
 		return replaced[t.ID]

@@ -409,4 +409,10 @@ func TestNothingInSilence(t *testing.T) {
 		plus("calendar.txt", "late,1,1,1,1,1,1,1,21000101,21001231")
 	wantSkipped(t, load(t, f.fs(), gtfs.Options{}).skipped, "stop_areas.txt:3: ", "calendar_dates.txt:3: ",
 		"calendar_dates.txt:4: ", "calendar.txt:3: ")
+	// A column that the header lacks is named as that.
+	f = plain().edit(t, "calendar.txt", "end_date", "last_date")
+	want := `calendar.txt:2: end_date "" is missing: the header has no such column`
+	if got := load(t, f.fs(), gtfs.Options{}).skipped; got[0] != want {
+		t.Errorf("%q, want %q", got[0], want)
+	}
 }

@@ -38,7 +38,7 @@ func (f *Feed) Remarks() (list []string) {
 	if first, end := f.out.ServiceDays(); first < end {
 		remark("service from %s to %s", first, end-1)
 	} else {
-		remark("no service has a day: nothing will be sold")
+		remark("no trip runs on any day: nothing will be sold")
 	}
 	list = append(list, f.Apart()...)
 	if names := f.largeAreas(); len(names) > 0 {
