@@ -165,7 +165,7 @@ func (f *Feed) readTrips() {
 	}
 	for r := range f.files.Rows("stop_times.txt") {
 		if flexible(r) {
-			r.Decided(onDemand)
+			r.Decided("stop times on demand (GTFS Flex), which are not used")
 			continue
 		}
 		trip := r.Ref("trip_id", "trips.txt")

@@ -196,15 +196,6 @@ func (f *Feed) norefund() (n int) {
 	return n
 }
 
-// OnDemand reports whether the feed has stop times on demand, which are not used.
-func (f *Feed) OnDemand() bool {
-	return slices.ContainsFunc(f.Decisions(), func(d feed.Decision) bool {
-		return d.What == onDemand
-	})
-}
-
-const onDemand = "stop times on demand (GTFS Flex), which are not used"
-
 // unpriced counts the routes that no fare can match, in a feed that has fares. An operator would otherwise
 // wonder why a route is shown and cannot be bought.
 func (f *Feed) unpriced() (n int) {
