@@ -23,7 +23,7 @@ type dayRange struct {
 }
 
 const (
-	firstDay, lastDay schedule.Day = 7305, 47481 // 1990-01-01, 2099-12-31: no bus ticket needs other days
+	firstDay, lastDay schedule.Day = 0, 84005 // of [schedule.InYears]
 
 	maxDepartures = 500_000 // that frequencies.txt may bring
 )
@@ -49,7 +49,7 @@ func (f *Feed) readServices() {
 			last:  min(last, lastDay),
 		}
 		r.Check(first > last || days.first <= days.last, "start_date",
-			"and end_date have no day from 1990 to 2099")
+			"and end_date have no day "+schedule.InYears)
 		// From the weekday of day 0, 1970-01-01.
 		for i, column := range strings.Fields("thursday friday saturday sunday monday tuesday wednesday") {
 			days.weekdays[i] = r.Get(column) == "1"
@@ -75,7 +75,7 @@ func (f *Feed) readServices() {
 			day = schedule.DayOf(t)
 		}
 		x := exception{r.Get("service_id"), day}
-		r.Check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
+		r.Check(firstDay <= day && day <= lastDay, "date", "is not "+schedule.InYears)
 		r.Check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")
 		again := seen[x]
 		r.Check(!again, "date", "repeats an earlier row of this service_id")

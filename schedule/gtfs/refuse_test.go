@@ -404,9 +404,9 @@ func TestNothingInSilence(t *testing.T) {
 		"area_id,stop_id\nx,a\nx,gone\n").
 		with("calendar_dates.txt", "service_id,date,exception_type\n"+
 			"daily,20270101,1\n"+
-			"daily,21000101,1\n"+
-			"daily,19891231,1\n").
-		plus("calendar.txt", "late,1,1,1,1,1,1,1,21000101,21001231")
+			"daily,22000101,1\n"+
+			"daily,19691231,1\n").
+		plus("calendar.txt", "late,1,1,1,1,1,1,1,22000101,22001231")
 	wantSkipped(t, load(t, f.fs(), gtfs.Options{}).skipped, "stop_areas.txt:3: ", "calendar_dates.txt:3: ",
 		"calendar_dates.txt:4: ", "calendar.txt:3: ")
 	// A column that the header lacks is named as that.

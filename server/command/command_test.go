@@ -189,11 +189,23 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "-log-level", "serve", "-log-level", "loud")
 	want(t, 2, "not an id", "log", "-booking", "x")
 	want(t, 2, "-at", "log", "-at", "x")
+	// Decision timetable.bounds: there is one range of years.
+	for _, line := range []string{
+		"serve -test-clock 2200-01-01T00:00:00Z", "serve -test-clock 1970-01-01T00:00:00+02:00",
+		"serve -legacy-since 2200-01-01T00:00:00Z", "log -at 1969-12-31T23:59:59Z",
+		"statement -from 1969-12-31 -to 2026-11-20", "statement -from 2026-11-20 -to 2200-01-01",
+		"run cancel -reason snow kl-0700 2200-01-01", "manifest kl-0700 1969-12-31",
+		"conform -base-url http://127.0.0.1:1 -key x -from a -to b -date 2200-01-01",
+	} {
+		want(t, 2, "waybill: .*, of the years 1970 to 2199", strings.Fields(line)...)
+	}
 	want(t, 2, "takes OUT after its flags", "export")
 	want(t, 2, "name is not valid UTF-8", "partner", "add", "a\xff")
 	want(t, 2, "-reason has more than 500 characters", "forget", "-email", "a@example.com", "-reason",
 		strings.Repeat("x", 501))
 	want(t, 0, "distributes bus tickets", "-h")
+	want(t, 0, "(?s)It serves the pages until it is\\sstopped", "desk", "-h")
+	want(t, 0, "(?s)All who were sold together go together.*each ticket is named first", "forget", "-h")
 	want(t, 0, "dependencies", "version")
 	for _, v := range verbs {
 		stdout := want(t, 0, "waybill "+v.name, append(strings.Fields(v.name), "-h")...)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/booking/ids"
+	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/front"
 	"waybill/server/proof/evidence"
@@ -35,7 +36,7 @@ func (c *call) log() (int, error) {
 		return exitUsage, err
 	}
 	if at := c.text("at"); at != "" {
-		t, err := instant(at)
+		t, err := web.ParseInstant(at)
 		if err != nil {
 			return exitUsage, fmt.Errorf("-at %w", err)
 		}
