@@ -152,19 +152,34 @@ func (c *call) fromEnv() (err error) {
 		}
 	}
 	c.VisitAll(func(f *flag.Flag) {
-		if name, v := c.variable(f.Name); name != "" && err == nil {
-			if err = c.Set(f.Name, v); err != nil {
-				err = fmt.Errorf("%s=%q: %w", name, v, err)
+		name, v := c.variable(f.Name)
+		if name == "" || err != nil {
+			return
+		}
+		// Not every reader of a file of variables takes quotes off: they would be of a directory's name.
+		if quoted.MatchString(v) {
+			err = fmt.Errorf("%s=%s: the quotes are part of the value; leave them out", name, v)
+			return
+		}
+		if err = c.Set(f.Name, v); err != nil {
+			what := "true or false"
+			if word, _ := flag.UnquoteUsage(f); word != "" {
+				what = "a " + word
 			}
+			err = fmt.Errorf("%s=%q is not %s: %w", name, v, what, err)
 		}
 	})
 	return err
 }
 
-// variable returns which variable gives a flag, and its value; "" is none.
+// quoted matches a value that one pair of quotes encloses.
+var quoted = regexp.MustCompile(`^("[^"]*"|'[^']*')$`)
+
+// variable returns which variable gives a flag, and its value, without blanks and CR around it; "" is none.
 func (c *call) variable(flag string) (name, value string) {
 	for _, name := range c.verb.variables(flag) {
-		if value, _ := c.Env(name); value != "" {
+		value, _ := c.Env(name)
+		if value = strings.TrimSpace(value); value != "" {
 			return name, value
 		}
 	}
