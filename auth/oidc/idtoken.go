@@ -57,6 +57,11 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*auth.Ident
 		return nil, auth.Refused(fmt.Sprintf("not a signed token in three parts and at most %d characters, "+
 			"but in %d parts and %d", maxIDToken, len(parts), len(token)))
 	}
+	for i, part := range parts {
+		if auth.Decode64(part) == nil {
+			return nil, auth.Refused(fmt.Sprintf("part %d is not base64url without padding", i+1))
+		}
+	}
 	header, err := parseObject(auth.Decode64(parts[0]), headerNames)
 	if err != nil {
 		return nil, auth.Refused("header: " + err.Error())
@@ -131,7 +136,7 @@ func parseObject(text []byte, names []string) (object, error) {
 		t, err := d.Token()
 		name, _ := t.(string)
 		if err != nil || d.Decode(&value) != nil {
-			return nil, fmt.Errorf("not well-formed JSON after byte %d", d.InputOffset())
+			return nil, errors.New("not well-formed JSON")
 		}
 		if o[name] != nil {
 			return nil, fmt.Errorf("%q is given twice", name)
@@ -257,9 +262,13 @@ type jwk struct {
 // another curve, RSA below 2048 bits, no key at all) are passed over, and so is a byte order mark, with which
 // editors begin a file; a set without any other key is an error, which says what each key lacks.
 func ParseKeySet(text []byte) (*KeySet, error) {
-	doc, err := parseObject(bytes.TrimPrefix(text, []byte("\ufeff")), []string{"keys"})
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	doc, err := parseObject(text, []string{"keys"})
 	var members []json.RawMessage
+	var form *json.SyntaxError
 	switch {
+	case err != nil && utf8.Valid(text) && errors.As(json.Unmarshal(text, &members), &form):
+		err = fmt.Errorf("%w, in line %d", form, 1+bytes.Count(text[:form.Offset], []byte("\n")))
 	case err == nil && doc["jwks_uri"] != nil:
 		err = errors.New("the provider's configuration, whose jwks_uri names the key set")
 	case err == nil && json.Unmarshal(doc["keys"], &members) != nil:

@@ -291,6 +291,26 @@ func TestWhatIsWrongWithAKeySetIsSaid(t *testing.T) {
 	}
 }
 
+// What is no key set is told by its line, or by what it is instead.
+func TestWhatIsNoKeySetIsToldByItsLine(t *testing.T) {
+	for text, why := range map[string]string{
+		"{\"keys\":[\n{},\n]}":           "invalid character ']' looking for beginning of value, in line 3",
+		"-----BEGIN PUBLIC KEY-----\n":   "in numeric literal, in line 1",
+		"\ufeff<html>":                   "invalid character '<' looking for beginning of value, in line 1",
+		"":                               "unexpected end of JSON input, in line 1",
+		"\xff\xfe{\x00":                  "but not UTF-8",
+		"[" + setOf() + "]":              "but not a JSON object",
+		signers()["EdDSA"].jwk(""):       "an object without a list of keys",
+		`{"jwks_uri":"https://x/certs"}`: "the provider's configuration, whose jwks_uri names the key set",
+		`{"keys":[],"keys":[]}`:          `"keys" is given twice`,
+	} {
+		_, err := ParseKeySet([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, want %s", text, err, why)
+		}
+	}
+}
+
 // Decision idtoken.checked: what is wrong with a token is said to who must mend it, without the token.
 func TestWhatIsWrongWithATokenIsSaid(t *testing.T) {
 	all := published(t, algs...)
@@ -311,6 +331,8 @@ func TestWhatIsWrongWithATokenIsSaid(t *testing.T) {
 		`the kid "z" is not in the key set`:       headed(`{"alg":"EdDSA","kid":"z"}`),
 		`8192 characters, but in 3 parts and`:     with("x", `"`+strings.Repeat("x", 8000)+`"`),
 		`but in 5 parts`:                          "a.b.c.d.e",
+		`part 1 is not base64url without padding`: "Bearer " + with("x", "1"),
+		`part 3 is not base64url without padding`: with("x", "1") + "\n",
 	} {
 		_, err := all.Verify(token, ours, noon)
 		if err == nil || !strings.Contains(err.Error(), why) || len(err.Error()) > 200 {

@@ -93,7 +93,7 @@ func TestProviderFlags(t *testing.T) {
 	for text, says := range map[string]string{
 		`{"issuer":"https://sso.example.com","jwks_uri":"https://x"}`: `not a JSON Web Key Set, as in .*, but the ` +
 			`provider's configuration, whose jwks_uri names the key set`,
-		"-----BEGIN PUBLIC KEY-----\n":                      `, but not a JSON object`,
+		"-----BEGIN PUBLIC KEY-----\n":                      `, in line 1`,
 		`{"keys":[{"kty":"oct","kid":"a","k":"c2VjcmV0"}]}`: `key 1, kid "a", is none of RSA .* kty "oct"`,
 	} {
 		file := written(t, text)
