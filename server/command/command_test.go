@@ -245,8 +245,10 @@ func TestAVariableIsOfOneVerb(t *testing.T) {
 		{"WAYBILL_DATA='" + dir + "'", "verify", "WAYBILL_DATA='" + dir + "': the quotes are"},
 		{"WAYBILL_TRUSTED_PROXY=10.0.0.0/8,~fd00::/8 WAYBILL_CORS_ORIGIN=https://a.example,~https://b/", "serve",
 			`-cors-origin "https://b/" is not`},
-		{"WAYBILL_SECURE_COOKIES=yes", "serve", `WAYBILL_SECURE_COOKIES="yes" is not true or false: `},
-		{"WAYBILL_MAX_TRANSFERS=1.0", "serve", `WAYBILL_MAX_TRANSFERS="1.0" is not a number: `},
+		{"WAYBILL_SECURE_COOKIES=yes", "serve", `WAYBILL_SECURE_COOKIES="yes" cannot be read as true or false: `},
+		{"WAYBILL_MAX_TRANSFERS=1.0", "serve", `WAYBILL_MAX_TRANSFERS="1.0" cannot be read as number: `},
+		{"WAYBILL_LETTERS_DAYS=030", "serve", `WAYBILL_LETTERS_DAYS="030" cannot be read as days: a number must not begin`},
+		{"", "serve -letters-days 030", `invalid value "030" for flag -letters-days: a number must not begin`},
 	} {
 		env := map[string]string{}
 		for set := range strings.SplitSeq(c.env, " ") {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -30,6 +31,8 @@ func (p *Process) newCall(v *verb) *call {
 			c.Bool(o.name, value, o.about)
 		case int:
 			c.Int(o.name, value, o.about)
+			f := c.Lookup(o.name)
+			f.Value = decimal{f.Value.(flag.Getter)}
 		case float64:
 			c.Float64(o.name, value, o.about)
 		case uint64:
@@ -43,6 +46,17 @@ func (p *Process) newCall(v *verb) *call {
 		}
 	}
 	return c
+}
+
+// decimal is a flag that is a number: 030 is not 24 to those who write it.
+type decimal struct{ flag.Getter }
+
+// Set reads the number.
+func (d decimal) Set(text string) error {
+	if len(text) > 1 && text[0] == '0' {
+		return errors.New("a number must not begin with 0")
+	}
+	return d.Getter.Set(text)
 }
 
 // listFlag is a flag that may be given again: -witness A -witness B. In the environment, where a name stands
@@ -162,11 +176,8 @@ func (c *call) fromEnv() (err error) {
 			return
 		}
 		if err = c.Set(f.Name, v); err != nil {
-			what := "true or false"
-			if word, _ := flag.UnquoteUsage(f); word != "" {
-				what = "a " + word
-			}
-			err = fmt.Errorf("%s=%q is not %s: %w", name, v, what, err)
+			word, _ := flag.UnquoteUsage(f)
+			err = fmt.Errorf("%s=%q cannot be read as %s: %w", name, v, cmp.Or(word, "true or false"), err)
 		}
 	})
 	return err
