@@ -224,7 +224,8 @@ func TestUsage(t *testing.T) {
 }
 
 // Decision verbs.environment: a variable with a verb's name is of that verb, a short one of serve alone, but
-// for the directory, and for the address that ready asks; an empty one is none. A verb that lacks a flag
+// for the directory, and for the address that ready asks; an empty one is none. What writers of files of
+// variables put around a value is not of it. A verb that lacks a flag
 // names the variable that it would take, where the short one is set.
 func TestAVariableIsOfOneVerb(t *testing.T) {
 	t.Parallel()
@@ -250,11 +251,21 @@ func TestAVariableIsOfOneVerb(t *testing.T) {
 			"-reason must be given; WAYBILL_REASON is not read here, but WAYBILL_FORGET_REASON is"},
 		{"WAYBILL_REASON=", "forget -booking " + strings.Repeat("A", 22), "-reason must be given\n"},
 		{"WAYBILL_FROM=2026-11-20", "statement -to 2026-11-20", "but WAYBILL_STATEMENT_FROM is"},
+		{"WAYBILL_DATA=~" + dir + "\r", "verify", "sound"},
+		{"WAYBILL_RATE=~\r WAYBILL_MAX_TRANSFERS=7\r", "serve", "-max-transfers must be"},
+		{"WAYBILL_DATA=\"\"", "serve", `WAYBILL_DATA="": the quotes are part of the value; leave them out`},
+		{"WAYBILL_DATA='" + dir + "'", "verify", "WAYBILL_DATA='" + dir + "': the quotes are"},
+		{"WAYBILL_TRUSTED_PROXY=10.0.0.0/8,~fd00::/8 WAYBILL_CORS_ORIGIN=https://a.example,~https://b/", "serve",
+			`-cors-origin "https://b/" is not`},
+		{"WAYBILL_SECURE_COOKIES=yes", "serve", `WAYBILL_SECURE_COOKIES="yes" cannot be read as true or false: `},
+		{"WAYBILL_MAX_TRANSFERS=1.0", "serve", `WAYBILL_MAX_TRANSFERS="1.0" cannot be read as number: `},
+		{"WAYBILL_LETTERS_DAYS=030", "serve", `WAYBILL_LETTERS_DAYS="030" cannot be read as days: a number must not begin`},
+		{"", "serve -letters-days 030", `invalid value "030" for flag -letters-days: a number must not begin`},
 	} {
 		env := map[string]string{}
-		for set := range strings.FieldsSeq(c.env) {
+		for set := range strings.SplitSeq(c.env, " ") {
 			name, value, _ := strings.Cut(set, "=")
-			env[name] = value
+			env[name] = strings.ReplaceAll(value, "~", " ")
 		}
 		_, stdout, stderr := run(t, env, strings.Fields(c.line)...)
 		if !strings.Contains(stdout+stderr, c.says) {
