@@ -130,8 +130,10 @@ Seat: 1
 			}
 		}
 		refunded := list["Your ticket is refunded"]
-		for _, want := range []string{journey, "Lesia Ukrainka, your ticket is refunded.", "\nRefunded 54.00 EUR\n",
-			"\nПовернено 54.00 EUR\n"} {
+		for _, want := range []string{
+			journey, "Lesia Ukrainka, your ticket is refunded.", "\nRefunded 54.00 EUR\n",
+			"\nПовернено 54.00 EUR\n",
+		} {
 			if !strings.Contains(refunded, want) {
 				t.Errorf("the letter about a refund lacks %q", want)
 			}
