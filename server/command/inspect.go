@@ -149,7 +149,7 @@ func (c *call) say(v *verify.Verdict) {
 func problemLine(p verify.Problem) string {
 	switch {
 	case p.File == "":
-		return p.Kind + ": " + p.Text
+		return p.Kind + ": " + cutWords(p.Text)
 	case p.Line == 0:
 		return fmt.Sprintf("%s: %s: %s", p.Kind, p.File, p.Text)
 	}
