@@ -74,8 +74,8 @@ func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run ids.RunName,
 	leaves := present.Dep(0).Add(time.Duration(by) * time.Second)
 	// Such a mistake could not be taken back, as the run would be over.
 	if by < 0 && leaves.Before(now) {
-		return nil, 0, fmt.Errorf("it would have left at %s, and the time is %s",
-			leaves.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		there := func(at time.Time) string { return present.Local(at, 0).Format("2006-01-02 15:04 -07:00") }
+		return nil, 0, fmt.Errorf("it would have left at %s, and the time there is %s", there(leaves), there(now))
 	}
 	return present, by, nil
 }

@@ -144,6 +144,22 @@ const (
 	MaxStops     = 1 << 9    // the longest a trip may be
 )
 
+// The years of all days and instants that people give, and of timetables: a duration from the machine's clock
+// can hold the way to each (decision timetable.bounds).
+const (
+	MinYear = 1970
+	MaxYear = 2199
+
+	InYears = "of the years 1970 to 2199" // says so
+	DayRule = "a day as in 2026-11-20, " + InYears
+)
+
+// IsInYears reports whether an instant is of these years.
+func IsInYears(t time.Time) bool {
+	year := t.UTC().Year()
+	return MinYear <= year && year <= MaxYear
+}
+
 // Day is a calendar day, counted from 1970-01-01.
 type Day int32
 
@@ -164,11 +180,11 @@ func (d Day) String() string {
 	return d.Date().Format(time.DateOnly)
 }
 
-// ParseDay reads a day as 2026-11-20, which must exist.
+// ParseDay reads a day as DayRule says, which must exist.
 func ParseDay(s string) (Day, error) {
 	t, err := time.Parse(time.DateOnly, s)
-	if err != nil {
-		return 0, fmt.Errorf("schedule: %q is not a date as in 2026-11-20", s)
+	if err != nil || !IsInYears(t) {
+		return 0, fmt.Errorf("%q is not "+DayRule, s)
 	}
 	return DayOf(t), nil
 }

@@ -71,29 +71,29 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Issuer == "" || cfg.Audience == "" || cfg.JWKS == "" {
 		return nil, errors.New("idp: issuer, audience and key set must all be given")
 	}
-	if !fetched {
-		warnOfFile(cfg)
-	}
 	// Redirects are not followed: an answer comes from the address that was given, or not at all.
 	stay := func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
+	// No Proxy: the environment must not lead a call elsewhere, either.
+	transport := &http.Transport{ForceAttemptHTTP2: true}
 	return &Client{
 		cfg:  cfg,
-		http: http.Client{Timeout: timeout, CheckRedirect: stay},
+		http: http.Client{Timeout: timeout, CheckRedirect: stay, Transport: transport},
 	}, nil
 }
 
-// warnOfFile says in the log that a file has no key set that can be used, yet: it is read again at each
-// sign-in.
-func warnOfFile(cfg Config) {
-	text, err := os.ReadFile(cfg.JWKS)
+// CheckFile reads the key set where it is a file, so that a wrong one is told at a start and not by the first
+// sign-in. Nil has none.
+func (c *Client) CheckFile() error {
+	if c == nil || strings.Contains(c.cfg.JWKS, "://") {
+		return nil
+	}
+	text, err := c.get(context.Background(), c.cfg.JWKS)
 	if err == nil {
 		_, err = ParseKeySet(text)
 	}
-	if err != nil {
-		cfg.Log.Warn("nobody can sign in until this file holds a key set", "jwks", cfg.JWKS, "err", err)
-	}
+	return err
 }
 
 // NewDevelopment returns a client of the built-in development provider, whose key is given. It fetches

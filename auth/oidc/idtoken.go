@@ -54,7 +54,13 @@ var (
 func (k *KeySet) Verify(token string, want Provider, now time.Time) (*auth.Identity, error) {
 	parts := strings.Split(token, ".")
 	if len(token) > maxIDToken || len(parts) != 3 {
-		return nil, auth.Refused("not a signed token in three parts")
+		return nil, auth.Refused(fmt.Sprintf("not a signed token in three parts and at most %d characters, "+
+			"but in %d parts and %d", maxIDToken, len(parts), len(token)))
+	}
+	for i, part := range parts {
+		if auth.Decode64(part) == nil {
+			return nil, auth.Refused(fmt.Sprintf("part %d is not base64url without padding", i+1))
+		}
 	}
 	header, err := parseObject(auth.Decode64(parts[0]), headerNames)
 	if err != nil {
@@ -66,10 +72,10 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*auth.Ident
 		}
 	}
 	if header["typ"] != nil && !strings.EqualFold(header.text("typ"), "JWT") {
-		return nil, auth.Refused("header: typ is not that of an ID token")
+		return nil, auth.Refused("header: typ is " + header.said("typ") + ", not JWT")
 	}
 	if !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, algorithm(header.text("alg"))) {
-		return nil, auth.Refused("header: alg is not RS256, ES256 or EdDSA")
+		return nil, auth.Refused("header: alg is " + header.said("alg") + ", not RS256, ES256 or EdDSA")
 	}
 	if err := k.check(header, []byte(parts[0]+"."+parts[1]), auth.Decode64(parts[2])); err != nil {
 		return nil, err
@@ -89,21 +95,23 @@ func (o object) identity(want Provider, now float64) (*auth.Identity, error) {
 	}
 	who.Email = o.text(cmp.Or(want.EmailClaim, "email"))
 	who.EmailVerified = string(o["email_verified"]) == "true"
+	if who.Subject == "" || utf8.RuneCountInString(who.Subject) > auth.MaxSubject {
+		return nil, auth.Refused(fmt.Sprintf("sub is not a text of 1 to %d characters", auth.MaxSubject))
+	}
 	// A claim that is not a number is NaN, which compares to nothing.
 	for _, rule := range []struct {
-		kept bool
-		why  string
+		kept        bool
+		claim, want string
 	}{
-		{who.Issuer == want.Issuer && want.Issuer != "", "iss is not the provider's"},
-		{slices.Contains(o.audience(), want.Audience) && want.Audience != "", "aud is not this service"},
-		{o["azp"] == nil || o.text("azp") == want.Audience, "azp is not this service"},
-		{now < o.date("exp", math.NaN())+leeway, "exp is not in the future"},
-		{now >= o.date("nbf", 0)-leeway, "nbf is in the future"},
-		{now >= o.date("iat", 0)-leeway, "iat is in the future"},
-		{who.Subject != "" && utf8.RuneCountInString(who.Subject) <= auth.MaxSubject, "sub is missing"},
+		{who.Issuer == want.Issuer && want.Issuer != "", "iss", strconv.Quote(want.Issuer)},
+		{slices.Contains(o.audience(), want.Audience) && want.Audience != "", "aud", strconv.Quote(want.Audience)},
+		{o["azp"] == nil || o.text("azp") == want.Audience, "azp", strconv.Quote(want.Audience)},
+		{now < o.date("exp", math.NaN())+leeway, "exp", "a number of seconds in the future"},
+		{now >= o.date("nbf", 0)-leeway, "nbf", "a number of seconds in the past"},
+		{now >= o.date("iat", 0)-leeway, "iat", "a number of seconds in the past"},
 	} {
 		if !rule.kept {
-			return nil, auth.Refused(rule.why)
+			return nil, auth.Refused(rule.claim + " is " + o.said(rule.claim) + ", not " + rule.want)
 		}
 	}
 	return who, nil
@@ -146,6 +154,11 @@ func parseObject(text []byte, names []string) (object, error) {
 		return nil, errors.New("there is data after the object")
 	}
 	return o, nil
+}
+
+// said returns a member as it is written, for a message.
+func (o object) said(name string) string {
+	return fmt.Sprintf("%.200s", cmp.Or(string(o[name]), "absent"))
 }
 
 // text returns a member that is a string, else "". Half a surrogate pair is none: as U+FFFD two subjects
@@ -203,11 +216,14 @@ func Mint(key ed25519.PrivateKey, email string, now time.Time) string {
 
 // DevelopmentKeys is the key set of the development provider.
 func DevelopmentKeys(key ed25519.PublicKey) *KeySet {
-	return &KeySet{[]publicKey{{"", "EdDSA", key}}}
+	return &KeySet{keys: []publicKey{{"", "EdDSA", key}}}
 }
 
 // KeySet is the public keys of an identity provider: a JSON Web Key Set (RFC 7517).
-type KeySet struct{ keys []publicKey }
+type KeySet struct {
+	keys  []publicKey
+	unfit map[string]string // by id: why a key of the set verifies no ID token
+}
 
 type publicKey struct {
 	id  string // "" has none
@@ -244,27 +260,52 @@ type jwk struct {
 
 // ParseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for encryption, symmetric, of
 // another curve, RSA below 2048 bits, no key at all) are passed over, and so is a byte order mark, with which
-// editors begin a file; a set without any other key is an error.
+// editors begin a file; a set without any other key is an error, which says what each key lacks.
 func ParseKeySet(text []byte) (*KeySet, error) {
-	doc, err := parseObject(bytes.TrimPrefix(text, []byte("\ufeff")), []string{"keys"})
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	doc, err := parseObject(text, []string{"keys"})
 	var members []json.RawMessage
-	if err != nil || json.Unmarshal(doc["keys"], &members) != nil {
-		return nil, errors.New("auth: not a JSON Web Key Set")
+	var form *json.SyntaxError
+	switch {
+	case err != nil && utf8.Valid(text) && errors.As(json.Unmarshal(text, &members), &form):
+		err = fmt.Errorf("%w, in line %d", form, 1+bytes.Count(text[:form.Offset], []byte("\n")))
+	case err == nil && doc["jwks_uri"] != nil:
+		err = errors.New("the provider's configuration, whose jwks_uri names the key set")
+	case err == nil && json.Unmarshal(doc["keys"], &members) != nil:
+		err = errors.New("an object without a list of keys")
 	}
-	set := new(KeySet)
-	for _, member := range members {
+	if err != nil {
+		return nil, fmt.Errorf(`auth: not a JSON Web Key Set, as in {"keys":[{"kty":"RSA",…}]}, but %w`, err)
+	}
+	set := &KeySet{unfit: map[string]string{}}
+	var unfit []string
+	for i, member := range members {
 		var j jwk
-		if json.Unmarshal(member, &j) != nil {
+		wrong := json.Unmarshal(member, &j)
+		key, alg := j.public()
+		why := ""
+		switch {
+		case wrong != nil:
+			why = "has a member of another type than RFC 7517 says"
+		case key == nil:
+			why = fmt.Sprintf("is none of RSA of %d to %d bits (n, e), EC P-256 (x, y), OKP Ed25519 (x), each "+
+				"in base64url without padding: kty %.20q, crv %.20q", minRSA, maxRSA, j.Type, j.Curve)
+		case j.Use != "" && j.Use != "sig":
+			why = fmt.Sprintf("has the use %.20q, not sig", j.Use)
+		case j.Ops != nil && !slices.Contains(j.Ops, "verify"):
+			why = "has key_ops without verify"
+		case j.Alg != "" && algorithm(j.Alg) != alg:
+			why = fmt.Sprintf("has the alg %.20q, not %s", j.Alg, alg)
+		default:
+			set.keys = append(set.keys, publicKey{j.ID, alg, key})
 			continue
 		}
-		key, alg := j.public()
-		if key != nil && (j.Use == "" || j.Use == "sig") &&
-			(j.Ops == nil || slices.Contains(j.Ops, "verify")) && (j.Alg == "" || algorithm(j.Alg) == alg) {
-			set.keys = append(set.keys, publicKey{j.ID, alg, key})
-		}
+		set.unfit[j.ID] = why
+		unfit = append(unfit, fmt.Sprintf("; key %d, kid %.60q, %s", i+1, j.ID, why))
 	}
 	if set.keys == nil {
-		return nil, errors.New("auth: the JSON Web Key Set has no key that could verify an ID token")
+		return nil, fmt.Errorf("auth: the JSON Web Key Set has no key that could verify an ID token%.2000s",
+			strings.Join(unfit, ""))
 	}
 	return set, nil
 }
@@ -331,7 +372,8 @@ func (k *KeySet) check(header object, signed, signature []byte) error {
 	}
 	switch {
 	case meant == 0:
-		return ErrUnknownKey
+		return fmt.Errorf("%w: the kid %.60q %s", ErrUnknownKey, id,
+			cmp.Or(k.unfit[id], "is not in the key set"))
 	case fitting == 0:
 		return auth.Refused("alg is not the key's")
 	case !named: // it may be of a key that is newer than the set

@@ -5,7 +5,9 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
+	"errors"
 	"math/big"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -250,5 +252,102 @@ func TestATextThatIsNoKeySetIsAnError(t *testing.T) {
 		if set, err := ParseKeySet([]byte(text)); err == nil || set != nil {
 			t.Errorf("%.60q: a set of %d keys", text, len(set.keys))
 		}
+	}
+}
+
+// What is wrong with a key set is said, by key, and again where a token names that key.
+func TestWhatIsWrongWithAKeySetIsSaid(t *testing.T) {
+	rs := func(more string) string { return signers()["RS256"].jwk(more) }
+	padded := strings.Replace(rs(""), "AQAB", "AQAB==", 1)
+	for key, why := range map[string]string{
+		rs(`,"alg":"RS512"`):         `has the alg "RS512", not RS256`,
+		rs(`,"use":"enc"`):           `has the use "enc", not sig`,
+		rs(`,"key_ops":["encrypt"]`): `has key_ops without verify`,
+		rs(`,"x5t":"","key_ops":""`): `has a member of another type`,
+		signers()["weak"].jwk(""):    `is none of RSA of 2048 to 8192 bits (n, e),`,
+		padded:                       `base64url without padding: kty "RSA", crv ""`,
+
+		`{"kty":"RSA","kid":"r","x5c":["MIIB"]}`:                 `is none of RSA of 2048 to 8192 bits (n, e),`,
+		`{"kty":"EC","crv":"P-384","kid":"r","x":"AA","y":"AA"}`: `kty "EC", crv "P-384"`,
+		`{"kty":"oct","kid":"r","k":"c2VjcmV0LXRoYXQtbm9ib2R5"}`: `kty "oct", crv ""`,
+	} {
+		_, err := ParseKeySet([]byte(setOf(`{}`, key)))
+		if err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "c2Vjcm") ||
+			!strings.Contains(err.Error(), `key 2, kid "`) {
+			t.Errorf("%s: %v", key, err)
+		}
+		set, err := ParseKeySet([]byte(setOf(signers()["EdDSA"].jwk(""), key)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kid := range []string{"r", "w"} {
+			token := signers()["RS256"].signs(`{"alg":"RS256","kid":"`+kid+`"}`, good().String())
+			_, err = set.Verify(token, ours, noon)
+			named := strings.Contains(key, `"kid":"`+kid+`"`)
+			if !errors.Is(err, ErrUnknownKey) || strings.Contains(err.Error(), why) != named {
+				t.Errorf("%s, a token of the key %s: %v", key, kid, err)
+			}
+		}
+	}
+}
+
+// What is no key set is told by its line, or by what it is instead.
+func TestWhatIsNoKeySetIsToldByItsLine(t *testing.T) {
+	for text, why := range map[string]string{
+		"{\"keys\":[\n{},\n]}":           "invalid character ']' looking for beginning of value, in line 3",
+		"-----BEGIN PUBLIC KEY-----\n":   "in numeric literal, in line 1",
+		"\ufeff<html>":                   "invalid character '<' looking for beginning of value, in line 1",
+		"":                               "unexpected end of JSON input, in line 1",
+		"\xff\xfe{\x00":                  "but not UTF-8",
+		"[" + setOf() + "]":              "but not a JSON object",
+		signers()["EdDSA"].jwk(""):       "an object without a list of keys",
+		`{"jwks_uri":"https://x/certs"}`: "the provider's configuration, whose jwks_uri names the key set",
+		`{"keys":[],"keys":[]}`:          `"keys" is given twice`,
+	} {
+		_, err := ParseKeySet([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, want %s", text, err, why)
+		}
+	}
+}
+
+// Decision idtoken.checked: what is wrong with a token is said to who must mend it, without the token.
+func TestWhatIsWrongWithATokenIsSaid(t *testing.T) {
+	all := published(t, algs...)
+	d := signers()["EdDSA"]
+	with := func(name, value string) string { return d.token(good().with(name, value).String()) }
+	headed := func(header string) string { return d.signs(header, good().String()) }
+	for why, token := range map[string]string{
+		`iss is "https://idp.example/", not "https://idp.example"`: with("iss", `"https://idp.example/"`),
+
+		`iss is absent, not`:                      with("iss", ""),
+		`aud is ["account"], not "waybill-app"`:   with("aud", `["account"]`),
+		`azp is "phone", not "waybill-app"`:       with("azp", `"phone"`),
+		`exp is "1795", not a number of seconds`:  with("exp", `"1795"`),
+		`iat is 1e13, not a number of seconds in`: with("iat", "1e13"),
+		`sub is not a text of 1 to 255`:           with("sub", "7"),
+		`alg is "RS512", not RS256, ES256 or`:     headed(`{"alg":"RS512"}`),
+		`typ is "at+jwt", not JWT`:                headed(`{"alg":"EdDSA","typ":"at+jwt"}`),
+		`the kid "z" is not in the key set`:       headed(`{"alg":"EdDSA","kid":"z"}`),
+		`8192 characters, but in 3 parts and`:     with("x", `"`+strings.Repeat("x", 8000)+`"`),
+		`but in 5 parts`:                          "a.b.c.d.e",
+		`part 1 is not base64url without padding`: "Bearer " + with("x", "1"),
+		`part 3 is not base64url without padding`: with("x", "1") + "\n",
+	} {
+		_, err := all.Verify(token, ours, noon)
+		if err == nil || !strings.Contains(err.Error(), why) || len(err.Error()) > 200 {
+			t.Errorf("%v, want %s", err, why)
+		}
+	}
+}
+
+// The environment leads no call elsewhere: keys come from where -idp-jwks says, not through a proxy.
+func TestKeysAreFetchedWithoutAProxy(t *testing.T) {
+	c, err := New(Config{Provider: ours, JWKS: "http://idp.example/keys"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tr, ok := c.http.Transport.(*http.Transport); !ok || tr.Proxy != nil {
+		t.Error("the environment may name a proxy")
 	}
 }

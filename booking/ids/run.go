@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"waybill/schedule"
 )
@@ -34,7 +35,9 @@ func (n *RunName) UnmarshalJSON(text []byte) error {
 	err := in.Decode(&x)
 	if err == nil {
 		n.Trip = x.Trip
-		n.Day, err = schedule.ParseDay(x.Date)
+		var day time.Time // of any year, as a line has it
+		day, err = time.Parse(time.DateOnly, x.Date)
+		n.Day = schedule.DayOf(day)
 	}
 	return err
 }

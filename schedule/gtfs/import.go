@@ -129,10 +129,13 @@ func urlSafe(id string) string {
 func (f *Feed) readAgencies() {
 	for r := range f.files.Rows("agency.txt") {
 		r.Check(r.Get("agency_timezone") != "", "agency_timezone", "is missing")
+		if r.Get("agency_name") == "" && !r.Unused {
+			r.Decided("companies without an agency_name, which are named by their agency_id")
+		}
 		keep(r, &f.out.Companies, schedule.Company{
 			Zone:           f.zone(r, "agency_timezone"),
 			ID:             urlSafe(r.Unique("agency_id")),
-			Name:           r.Get("agency_name"),
+			Name:           cmp.Or(r.Get("agency_name"), r.Get("agency_id")),
 			Email:          r.Get("agency_email"),
 			Website:        r.Get("agency_url"),
 			Slug:           r.Get("waybill_slug"),

@@ -23,9 +23,8 @@ type dayRange struct {
 }
 
 const (
-	firstDay, lastDay schedule.Day = 7305, 47481 // 1990-01-01, 2099-12-31: no bus ticket needs other days
+	firstDay, lastDay schedule.Day = 0, 84005 // of [schedule.InYears]
 
-	calendars     = "calendar.txt or calendar_dates.txt"
 	maxDepartures = 500_000 // that frequencies.txt may bring
 )
 
@@ -33,7 +32,7 @@ const (
 // both, of which the single days win.
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
-	f.files.IDs[calendars] = feed.Index{}
+	f.files.IDs[feed.Calendars] = feed.Index{}
 	// A service may have rows in both files, or in one of them.
 	enter := func(r *feed.Row, days dayRange) {
 		if id := r.Get("service_id"); !r.Unused {
@@ -50,10 +49,13 @@ func (f *Feed) readServices() {
 			last:  min(last, lastDay),
 		}
 		r.Check(first > last || days.first <= days.last, "start_date",
-			"and end_date have no day from 1990 to 2099")
+			"and end_date have no day "+schedule.InYears)
 		// From the weekday of day 0, 1970-01-01.
 		for i, column := range strings.Fields("thursday friday saturday sunday monday tuesday wednesday") {
 			days.weekdays[i] = r.Get(column) == "1"
+			if !days.weekdays[i] && r.Get(column) != "0" {
+				r.Decided("weekdays that are neither 0 nor 1, on which a service does not run")
+			}
 		}
 		enter(r, days)
 		if !r.Unused {
@@ -73,7 +75,7 @@ func (f *Feed) readServices() {
 			day = schedule.DayOf(t)
 		}
 		x := exception{r.Get("service_id"), day}
-		r.Check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
+		r.Check(firstDay <= day && day <= lastDay, "date", "is not "+schedule.InYears)
 		r.Check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")
 		again := seen[x]
 		r.Check(!again, "date", "repeats an earlier row of this service_id")
@@ -87,7 +89,7 @@ func (f *Feed) readServices() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
 		days := service(id, services[id])
-		f.files.IDs[calendars][id] = add(&f.out.Services, days)
+		f.files.IDs[feed.Calendars][id] = add(&f.out.Services, days)
 	}
 }
 
@@ -154,7 +156,7 @@ func (f *Feed) readTrips() {
 		if r.Unused && r.Reason == "" {
 			r.LeaveOut()
 		}
-		t.Service = r.Ref("service_id", calendars)
+		t.Service = r.Ref("service_id", feed.Calendars)
 		keep(r, &trips, tripRow{
 			Trip: t,
 			id:   r.Key,
@@ -163,7 +165,7 @@ func (f *Feed) readTrips() {
 	}
 	for r := range f.files.Rows("stop_times.txt") {
 		if flexible(r) {
-			r.Decided(onDemand)
+			r.Decided("stop times on demand (GTFS Flex), which are not used")
 			continue
 		}
 		trip := r.Ref("trip_id", "trips.txt")
@@ -248,6 +250,9 @@ func (f *Feed) finishTrips(trips []tripRow) {
 		if t.Bus < 0 {
 			f.files.Decided("trips.txt", t.line,
 				fmt.Sprintf("trips without a bus, which have %d seats", schedule.DefaultSeats))
+		}
+		if !slices.ContainsFunc(f.out.Services[t.Service].Bits, func(days uint64) bool { return days != 0 }) {
+			f.files.Decided("trips.txt", t.line, "trips whose service has no day, which never run")
 		}
 		p := schedule.Pattern{Route: t.Pattern}
 		var at schedule.Times
@@ -357,8 +362,8 @@ func (f *Feed) readFrequencies() {
 		}
 	}
 	if len(replaced) > 0 {
-		what := fmt.Sprintf("departures in place of %d trips that run at intervals", len(replaced))
-		f.files.DecidedMany(len(departures), "frequencies.txt", 2, what)
+		f.files.DecidedMany(len(departures), "frequencies.txt", 2,
+			"departures in place of trips that run at intervals")
 	}
 	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool {
 		return replaced[t.ID]

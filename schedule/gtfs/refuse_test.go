@@ -57,7 +57,8 @@ func TestNoFeed(t *testing.T) {
 	}{
 		"nothing":                        {files{}, "agency.txt"},
 		"another directory":              {files{"README.md": "# Hello\n", "src/main.go": "package main\n"}, "agency.txt"},
-		"two levels down":                {files{}, "agency.txt"},
+		"two levels down":                {files{}, "the directory x/y has stop_times.txt; import that by itself"},
+		"an archive one level down":      {files{"x/feed.ZIP": "PK"}, "it contains x/feed.ZIP; unpack that"},
 		"UTF-16, little end first":       {base.with("stops.txt", utf16Text(base["stops.txt"], true, true)), "UTF-16"},
 		"UTF-16, big end first":          {base.with("stops.txt", utf16Text(base["stops.txt"], false, true)), "UTF-16"},
 		"UTF-16 without a mark":          {base.with("stops.txt", utf16Text(base["stops.txt"], true, false)), "stops.txt"},
@@ -403,9 +404,15 @@ func TestNothingInSilence(t *testing.T) {
 		"area_id,stop_id\nx,a\nx,gone\n").
 		with("calendar_dates.txt", "service_id,date,exception_type\n"+
 			"daily,20270101,1\n"+
-			"daily,21000101,1\n"+
-			"daily,19891231,1\n").
-		plus("calendar.txt", "late,1,1,1,1,1,1,1,21000101,21001231")
+			"daily,22000101,1\n"+
+			"daily,19691231,1\n").
+		plus("calendar.txt", "late,1,1,1,1,1,1,1,22000101,22001231")
 	wantSkipped(t, load(t, f.fs(), gtfs.Options{}).skipped, "stop_areas.txt:3: ", "calendar_dates.txt:3: ",
 		"calendar_dates.txt:4: ", "calendar.txt:3: ")
+	// A column that the header lacks is named as that.
+	f = plain().edit(t, "calendar.txt", "end_date", "last_date")
+	want := `calendar.txt:2: end_date "" is missing: the header has no such column`
+	if got := load(t, f.fs(), gtfs.Options{}).skipped; got[0] != want {
+		t.Errorf("%q, want %q", got[0], want)
+	}
 }

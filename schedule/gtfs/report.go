@@ -38,7 +38,7 @@ func (f *Feed) Remarks() (list []string) {
 	if first, end := f.out.ServiceDays(); first < end {
 		remark("service from %s to %s", first, end-1)
 	} else {
-		remark("no service has a day: nothing will be sold")
+		remark("no trip runs on any day: nothing will be sold")
 	}
 	list = append(list, f.Apart()...)
 	if names := f.largeAreas(); len(names) > 0 {
@@ -195,15 +195,6 @@ func (f *Feed) norefund() (n int) {
 	}
 	return n
 }
-
-// OnDemand reports whether the feed has stop times on demand, which are not used.
-func (f *Feed) OnDemand() bool {
-	return slices.ContainsFunc(f.Decisions(), func(d feed.Decision) bool {
-		return d.What == onDemand
-	})
-}
-
-const onDemand = "stop times on demand (GTFS Flex), which are not used"
 
 // unpriced counts the routes that no fare can match, in a feed that has fares. An operator would otherwise
 // wonder why a route is shown and cannot be bought.

@@ -22,6 +22,13 @@ func TestReport(t *testing.T) {
 		with("fare_rules.txt", "fare_id,route_id\nf,gone\n").
 		with("translations.txt", "table_name,field_name,language,translation,record_id\n"+
 			"stops,stop_name,de,Portland,pdx\n").
+		plus("agency.txt", "nameless,,https://n.example,Europe/Kyiv").
+		plus("calendar.txt", "holes,0,,yes,0,0,0,0,20260101,20260107",
+			"back,1,1,1,1,1,1,1,20260107,20260101").
+		plus("trips.txt", "r,holes,t2", "r,back,t3").
+		plus("stop_times.txt", "t2,8:00:00,8:00:00,bos,1", "t2,9:00:00,9:00:00,pwm,2",
+			"t3,8:00:00,8:00:00,bos,1", "t3,9:00:00,9:00:00,pwm,2").
+		with("transfers.txt", "from_stop_id,to_stop_id,to_stop_id,,\nbos,pwm,bos,,\n").
 		with("fare_products.txt", "").with("booking_rules.txt", "").with("shapes.txt", "").with("notes.txt",
 		"").with("a\nb.txt", "")
 	skip := func(string, int, string) {}
@@ -42,7 +49,11 @@ func TestReport(t *testing.T) {
 		"stops in another time zone than their area, whose zone counts: 1, first at stops.txt:5",
 		"times without seconds, which are full minutes: 2, first at stop_times.txt:5",
 		"blank stop times, which are interpolated: 1, first at trips.txt:2",
-		"trips without a bus, which have 49 seats: 2, first at trips.txt:2",
+		"trips without a bus, which have 49 seats: 4, first at trips.txt:2",
+		"trips whose service has no day, which never run: 2, first at trips.txt:4",
+		"weekdays that are neither 0 nor 1, on which a service does not run: 2, first at calendar.txt:3",
+		"companies without an agency_name, which are named by their agency_id: 1, first at agency.txt:3",
+		"headers with the column to_stop_id twice, of which the last counts: 1, first at transfers.txt:1",
 		"fares whose rules were all skipped, which match nothing: 1, first at fare_attributes.txt:2",
 		"service from 2026-01-01 to 2026-12-31",
 		"stop names that stand for several cities, because the stops are over 30 km apart or in several " +

@@ -467,6 +467,7 @@ func TestOneFeed(t *testing.T) {
 	}
 	for missing, says := range map[string]string{
 		"stop_times.txt": "the top has no stop_times.txt", "agency.txt": "the top has no agency.txt",
+		"calendar.txt": "the top has no calendar.txt or calendar_dates.txt",
 	} {
 		f := plain()
 		delete(f, missing)

@@ -4,6 +4,8 @@ package command
 
 import (
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,15 +48,30 @@ func TestABusyDemo(t *testing.T) {
 	}
 	log := want(t, 0, "", "log", "-data", first)
 	for _, happened := range []string{
-		"snow on the road", "the bus has broken down", ": 50.00 %", "was Uncompleted",
+		"snow on the road", "the bus has broken down", "(rule rr-", "Uncompleted from",
 	} {
 		if !strings.Contains(log, happened) {
 			t.Errorf("the history has no %q", happened)
 		}
 	}
+	sold := regexp.MustCompile(`passengers: \d+; trip [^"]*("(?:Kyiv|Warsaw|Berlin)")[^;]* ([A-Z]{3}) each`)
+	var currencies []string
+	for _, m := range sold.FindAllStringSubmatch(log, -1) {
+		currencies = append(currencies, m[1]+m[2])
+	}
+	slices.Sort(currencies)
+	each := strings.Join(slices.Compact(currencies), " ")
+	if each != `"Berlin"EUR "Kyiv"UAH "Warsaw"PLN` {
+		t.Errorf("journeys are sold in %s", each)
+	}
 	full := want(t, 0, "", "manifest", "-data", first, "-json", "klw-1900", "2026-11-21")
 	if _, totals, _ := strings.Cut(full, `"totals"`); strings.Count(totals, `"free":0`) != 4 {
 		t.Errorf("no bus is full: %s", totals)
+	}
+	bus := want(t, 0, "", "manifest", "-data", first, "klw-1900", "2026-11-21")
+	mixed := regexp.MustCompile(`\p{Latin} \p{Cyrillic}|\p{Cyrillic} \p{Latin}`).FindString(bus)
+	if mixed != "" || !regexp.MustCompile(`\p{Cyrillic} \p{Cyrillic}`).MatchString(bus) {
+		t.Errorf("a name is in two scripts: %q\n%s", mixed, bus)
 	}
 	want(t, 78, "-demo busy is for a new directory", "serve", "-data", first, "-demo", "busy",
 		"-addr", "127.0.0.1:0")

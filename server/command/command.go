@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -149,8 +150,13 @@ func (p *Process) wrong(format string, args ...any) int {
 // complain says in a line on standard error what is wrong.
 func (p *Process) complain(format string, args ...any) {
 	shown := terminal.Visible{To: terminal.Brief{To: p.Stderr}}
-	fmt.Fprintf(&shown, "waybill: "+format+"\n", args...)
+	fmt.Fprintln(&shown, "waybill:", cutWords(fmt.Sprintf(format, args...)))
 	shown.Flush()
+}
+
+// cutWords shows of each word that nobody reads whole, as a key of 1.8 KB is, the two ends.
+func cutWords(said string) string {
+	return regexp.MustCompile(`(\S{60})\S{40,}(\S{20})`).ReplaceAllString(said, "${1}…$2")
 }
 
 // unknown names the command that is nearest to one that there is not.

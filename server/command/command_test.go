@@ -189,11 +189,23 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "-log-level", "serve", "-log-level", "loud")
 	want(t, 2, "not an id", "log", "-booking", "x")
 	want(t, 2, "-at", "log", "-at", "x")
+	// Decision timetable.bounds: there is one range of years.
+	for _, line := range []string{
+		"serve -test-clock 2200-01-01T00:00:00Z", "serve -test-clock 1970-01-01T00:00:00+02:00",
+		"serve -legacy-since 2200-01-01T00:00:00Z", "log -at 1969-12-31T23:59:59Z",
+		"statement -from 1969-12-31 -to 2026-11-20", "statement -from 2026-11-20 -to 2200-01-01",
+		"run cancel -reason snow kl-0700 2200-01-01", "manifest kl-0700 1969-12-31",
+		"conform -base-url http://127.0.0.1:1 -key x -from a -to b -date 2200-01-01",
+	} {
+		want(t, 2, "waybill: .*, of the years 1970 to 2199", strings.Fields(line)...)
+	}
 	want(t, 2, "takes OUT after its flags", "export")
 	want(t, 2, "name is not valid UTF-8", "partner", "add", "a\xff")
 	want(t, 2, "-reason has more than 500 characters", "forget", "-email", "a@example.com", "-reason",
 		strings.Repeat("x", 501))
 	want(t, 0, "distributes bus tickets", "-h")
+	want(t, 0, "(?s)It serves the pages until it is\\sstopped", "desk", "-h")
+	want(t, 0, "(?s)All who were sold together go together.*each ticket is named first", "forget", "-h")
 	want(t, 0, "dependencies", "version")
 	for _, v := range verbs {
 		stdout := want(t, 0, "waybill "+v.name, append(strings.Fields(v.name), "-h")...)
@@ -212,7 +224,8 @@ func TestUsage(t *testing.T) {
 }
 
 // Decision verbs.environment: a variable with a verb's name is of that verb, a short one of serve alone, but
-// for the directory, and for the address that ready asks; an empty one is none. A verb that lacks a flag
+// for the directory, and for the address that ready asks; an empty one is none. What writers of files of
+// variables put around a value is not of it. A verb that lacks a flag
 // names the variable that it would take, where the short one is set.
 func TestAVariableIsOfOneVerb(t *testing.T) {
 	t.Parallel()
@@ -238,11 +251,21 @@ func TestAVariableIsOfOneVerb(t *testing.T) {
 			"-reason must be given; WAYBILL_REASON is not read here, but WAYBILL_FORGET_REASON is"},
 		{"WAYBILL_REASON=", "forget -booking " + strings.Repeat("A", 22), "-reason must be given\n"},
 		{"WAYBILL_FROM=2026-11-20", "statement -to 2026-11-20", "but WAYBILL_STATEMENT_FROM is"},
+		{"WAYBILL_DATA=~" + dir + "\r", "verify", "sound"},
+		{"WAYBILL_RATE=~\r WAYBILL_MAX_TRANSFERS=7\r", "serve", "-max-transfers must be"},
+		{"WAYBILL_DATA=\"\"", "serve", `WAYBILL_DATA="": the quotes are part of the value; leave them out`},
+		{"WAYBILL_DATA='" + dir + "'", "verify", "WAYBILL_DATA='" + dir + "': the quotes are"},
+		{"WAYBILL_TRUSTED_PROXY=10.0.0.0/8,~fd00::/8 WAYBILL_CORS_ORIGIN=https://a.example,~https://b/", "serve",
+			`-cors-origin "https://b/" is not`},
+		{"WAYBILL_SECURE_COOKIES=yes", "serve", `WAYBILL_SECURE_COOKIES="yes" cannot be read as true or false: `},
+		{"WAYBILL_MAX_TRANSFERS=1.0", "serve", `WAYBILL_MAX_TRANSFERS="1.0" cannot be read as number: `},
+		{"WAYBILL_LETTERS_DAYS=030", "serve", `WAYBILL_LETTERS_DAYS="030" cannot be read as days: a number must not begin`},
+		{"", "serve -letters-days 030", `invalid value "030" for flag -letters-days: a number must not begin`},
 	} {
 		env := map[string]string{}
-		for set := range strings.FieldsSeq(c.env) {
+		for set := range strings.SplitSeq(c.env, " ") {
 			name, value, _ := strings.Cut(set, "=")
-			env[name] = value
+			env[name] = strings.ReplaceAll(value, "~", " ")
 		}
 		_, stdout, stderr := run(t, env, strings.Fields(c.line)...)
 		if !strings.Contains(stdout+stderr, c.says) {

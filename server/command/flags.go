@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -30,6 +31,8 @@ func (p *Process) newCall(v *verb) *call {
 			c.Bool(o.name, value, o.about)
 		case int:
 			c.Int(o.name, value, o.about)
+			f := c.Lookup(o.name)
+			f.Value = decimal{f.Value.(flag.Getter)}
 		case float64:
 			c.Float64(o.name, value, o.about)
 		case uint64:
@@ -43,6 +46,17 @@ func (p *Process) newCall(v *verb) *call {
 		}
 	}
 	return c
+}
+
+// decimal is a flag that is a number: 030 is not 24 to those who write it.
+type decimal struct{ flag.Getter }
+
+// Set reads the number.
+func (d decimal) Set(text string) error {
+	if len(text) > 1 && text[0] == '0' {
+		return errors.New("a number must not begin with 0")
+	}
+	return d.Getter.Set(text)
 }
 
 // listFlag is a flag that may be given again: -witness A -witness B. In the environment, where a name stands
@@ -152,19 +166,31 @@ func (c *call) fromEnv() (err error) {
 		}
 	}
 	c.VisitAll(func(f *flag.Flag) {
-		if name, v := c.variable(f.Name); name != "" && err == nil {
-			if err = c.Set(f.Name, v); err != nil {
-				err = fmt.Errorf("%s=%q: %w", name, v, err)
-			}
+		name, v := c.variable(f.Name)
+		if name == "" || err != nil {
+			return
+		}
+		// Not every reader of a file of variables takes quotes off: they would be of a directory's name.
+		if quoted.MatchString(v) {
+			err = fmt.Errorf("%s=%s: the quotes are part of the value; leave them out", name, v)
+			return
+		}
+		if err = c.Set(f.Name, v); err != nil {
+			word, _ := flag.UnquoteUsage(f)
+			err = fmt.Errorf("%s=%q cannot be read as %s: %w", name, v, cmp.Or(word, "true or false"), err)
 		}
 	})
 	return err
 }
 
-// variable returns which variable gives a flag, and its value; "" is none.
+// quoted matches a value that one pair of quotes encloses.
+var quoted = regexp.MustCompile(`^("[^"]*"|'[^']*')$`)
+
+// variable returns which variable gives a flag, and its value, without blanks and CR around it; "" is none.
 func (c *call) variable(flag string) (name, value string) {
 	for _, name := range c.verb.variables(flag) {
-		if value, _ := c.Env(name); value != "" {
+		value, _ := c.Env(name)
+		if value = strings.TrimSpace(value); value != "" {
 			return name, value
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/booking/ids"
+	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/front"
 	"waybill/server/proof/evidence"
@@ -35,7 +36,7 @@ func (c *call) log() (int, error) {
 		return exitUsage, err
 	}
 	if at := c.text("at"); at != "" {
-		t, err := instant(at)
+		t, err := web.ParseInstant(at)
 		if err != nil {
 			return exitUsage, fmt.Errorf("-at %w", err)
 		}
@@ -148,7 +149,7 @@ func (c *call) say(v *verify.Verdict) {
 func problemLine(p verify.Problem) string {
 	switch {
 	case p.File == "":
-		return p.Kind + ": " + p.Text
+		return p.Kind + ": " + cutWords(p.Text)
 	case p.Line == 0:
 		return fmt.Sprintf("%s: %s: %s", p.Kind, p.File, p.Text)
 	}

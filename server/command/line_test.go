@@ -77,6 +77,8 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 // TestOneLineNamesTheNearest: what was mistyped gets one line, with the nearest command or flag.
 func TestOneLineNamesTheNearest(t *testing.T) {
 	t.Parallel()
+	key := "w.example+00000000+" + strings.Repeat("A", 1752)
+	cut := "w.example+00000000+" + strings.Repeat("A", 40) + "…" + strings.Repeat("A", 18)
 	for _, c := range []struct{ line, says string }{
 		{"parnter add x", `there is no command "parnter"; did you mean partner? "waybill help" lists all`},
 		{"partner ad x", `there is no command "partner ad"; did you mean partner add? "waybill help" lists all`},
@@ -94,6 +96,9 @@ func TestOneLineNamesTheNearest(t *testing.T) {
 		{"import", `import: takes FEED after its flags, not 0 operands; "waybill help import" says more`},
 		{"ticket move a", `ticket move: takes TICKET and BOOKING|new after its flags, not 1 operand; "waybill help ticket move" says more`},
 		{"log x", `log: takes no operands, not "x"; "waybill help log" says more`},
+		{"log " + key, `log: takes no operands, not "` + cut + `"; "waybill help log" says more`},
+		{key, `there is no command "` + cut + `"; "waybill help" lists all`},
+		{"serve -rate " + key, `-rate "` + cut + `A" must have the form 50/s or 50/s:200`},
 		{"log -f -at 2026-11-20T08:00:00Z", `-f follows lines to come, -at ends in the past: give only one of them`},
 	} {
 		code, stdout, stderr := run(t, nil, strings.Fields(c.line)...)
@@ -444,6 +449,7 @@ func TestKeyWithoutCheckpoints(t *testing.T) {
 	other := "w.example+00000000+" + base64.StdEncoding.EncodeToString(mldsa)
 	want(t, 2, `(?s)^.{1,600}is of type 6, which this program cannot check.{1,60}$`, "verify", "-data", dir,
 		"-witness-key", other)
+	want(t, 1, `(?s)^.{1,600}: file name too long\n$`, "verify", "-data", dir, "-against", other)
 	want(t, 2, "-key checks the checkpoints of -against", "verify", "-data", dir, "-key",
 		filepath.Join(dir, "checkpoint.pub"))
 }

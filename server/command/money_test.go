@@ -19,7 +19,7 @@ func TestStatementSaysWhatIsWrong(t *testing.T) {
 	}{
 		{2, `^waybill: -from must be given as a day, as in 2026-11-20\n$`, nil},
 		{2, `^waybill: -to must be given as a day, as in 2026-11-20\n$`, []string{"-from", "2026-11-20"}},
-		{2, `^waybill: -to "20.11.2026" is not a day as in 2026-11-20\n$`,
+		{2, `^waybill: -to "20.11.2026" is not a day as in 2026-11-20, of the years 1970 to 2199\n$`,
 			[]string{"-from", "2026-11-20", "-to", "20.11.2026"}},
 		{2, `^waybill: -from 2026-11-21 is after -to 2026-11-20\n$`,
 			[]string{"-from", "2026-11-21", "-to", "2026-11-20"}},

@@ -14,6 +14,7 @@ import (
 // network reads the flags that say who may call, and how often.
 func (c *call) network(cfg *server.Config) error {
 	for text := range strings.FieldsFuncSeq(c.text("trusted-proxy"), isComma) {
+		text = strings.TrimSpace(text)
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
 			return fmt.Errorf("-trusted-proxy %q is not a network as in 10.0.0.0/8", text)
@@ -23,6 +24,7 @@ func (c *call) network(cfg *server.Config) error {
 	// Browsers send an origin in one form only, in lower case and without the scheme's own port. One that is
 	// given in another would never match, and nobody would know why.
 	for text := range strings.FieldsFuncSeq(c.text("cors-origin"), isComma) {
+		text = strings.TrimSpace(text)
 		if !web.IsOrigin(text) {
 			return fmt.Errorf("-cors-origin %q is not an origin as in https://shop.example.com", text)
 		}

@@ -80,7 +80,7 @@ func (c *call) serve() (code int, err error) {
 	if cfg.Witnesses, err = witness.ParseAll(c.list("witness")); err != nil {
 		return exitUsage, fmt.Errorf("-witness %w", err)
 	}
-	if err := c.mailPassword(&cfg); err != nil {
+	if err := cmp.Or(c.mailPassword(&cfg), c.keySet(cfg.IDP)); err != nil {
 		return exitConfig, err
 	}
 	if err := c.network(&cfg); err != nil {
@@ -194,6 +194,15 @@ func (c *call) identityProvider(cfg *server.Config) (err error) {
 	cfg.IDP, err = oidc.New(provider)
 	if err != nil {
 		err = fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks: %w", err)
+	}
+	return err
+}
+
+// keySet checks the file of the provider's keys, if it is a file.
+func (c *call) keySet(idp *oidc.Client) error {
+	err := idp.CheckFile()
+	if err != nil {
+		err = fmt.Errorf("-idp-jwks %s: %w", c.text("idp-jwks"), err)
 	}
 	return err
 }

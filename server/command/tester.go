@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
+	"waybill/schedule"
 	"waybill/server/front"
 	"waybill/server/lab/conform"
 )
@@ -140,8 +140,8 @@ func (c *call) pairsForConform(opt *conform.Options) error {
 	if !none && (opt.From == "" || opt.To == "" || opt.Date == "") {
 		return errors.New("give -from, -to and -date together")
 	}
-	if _, err := time.Parse(time.DateOnly, opt.Date); !none && err != nil {
-		return fmt.Errorf("-date %q is not a day as in 2026-11-25", opt.Date)
+	if _, err := schedule.ParseDay(opt.Date); !none && err != nil {
+		return fmt.Errorf("-date %w", err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -77,7 +78,8 @@ func TestUserVerbs(t *testing.T) {
 	}
 }
 
-// Decision idtoken.checked: all three flags of a provider, or none.
+// Decision idtoken.checked: all three flags of a provider, or none. A file that has no key set is told at the
+// start; a provider that is down is not.
 func TestProviderFlags(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -86,8 +88,19 @@ func TestProviderFlags(t *testing.T) {
 	want(t, 2, "must all be given", "serve", "-idp-jwks", "https://sso.example.com/keys")
 	want(t, 2, "not an http", "serve", "-idp-issuer", "https://sso.example.com", "-idp-audience", "x",
 		"-idp-jwks", "ftp://sso.example.com/keys")
-	s := serve(t, "-data", dir, "-idp-issuer", "https://sso.example.com", "-idp-audience", "x", "-idp-jwks",
-		filepath.Join(dir, "keys.json"))
+	idp := []string{"serve", "-data", dir, "-idp-issuer", "https://sso.example.com", "-idp-audience", "x",
+		"-idp-jwks"}
+	for text, says := range map[string]string{
+		`{"issuer":"https://sso.example.com","jwks_uri":"https://x"}`: `not a JSON Web Key Set, as in .*, but the ` +
+			`provider's configuration, whose jwks_uri names the key set`,
+		"-----BEGIN PUBLIC KEY-----\n":                      `, in line 1`,
+		`{"keys":[{"kty":"oct","kid":"a","k":"c2VjcmV0"}]}`: `key 1, kid "a", is none of RSA .* kty "oct"`,
+	} {
+		file := written(t, text)
+		want(t, 78, "^waybill: -idp-jwks "+regexp.QuoteMeta(file)+": .*"+says, append(idp, file)...)
+	}
+	want(t, 78, "-idp-jwks .*no such file", append(idp, filepath.Join(dir, "keys.json"))...)
+	s := serve(t, append(idp[1:], "https://127.0.0.1:1/keys")...)
 	defer s.stop()
 	want(t, 1, "-idp flags", "idtoken", "-data", dir, "-email", "demo@example.com")
 }

@@ -39,15 +39,6 @@ import (
 // What the verbs do, but serve. First those that only read: they take no lock and work beside a running
 // server. Then those that change something, each an operation that the server has too.
 
-// instant reads a time given on the command line.
-func instant(s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return t, fmt.Errorf("%q is not an instant as in 2026-11-20T08:30:00Z", s)
-	}
-	return t, nil
-}
-
 // checkpoint writes the newest checkpoint, to the byte as it was signed, or the key that checks it in the
 // form that witnesses and other tools take.
 func (c *call) checkpoint() (int, error) {

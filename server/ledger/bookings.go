@@ -310,10 +310,10 @@ func (c *Codec) run(to *wire.Coder, name string, r **booking.Run) (known bool) {
 	return known
 }
 
-// parseDay reads a day as wire.Text wants it.
+// parseDay reads a day of any year as wire.Text wants it.
 func parseDay(text string) (schedule.Day, bool) {
-	day, err := schedule.ParseDay(text)
-	return day, err == nil
+	day, err := time.Parse(time.DateOnly, text)
+	return schedule.DayOf(day), err == nil
 }
 
 // codeSettled codes a ticket that was paid or booked.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"waybill/schedule"
 	"waybill/server"
-	"waybill/server/frame/web"
 	"waybill/server/front"
 	"waybill/server/front/demo"
 	"waybill/server/lab/bench"
@@ -68,9 +68,8 @@ func newDir(t testing.TB) string {
 // log, and so does the report of the import of a feed that is not the demo's. Nothing is synced: a power cut
 // ends the test, too.
 func (set *settings) serve(dir string, log io.Writer) (w *worlds.World, key string, err error) {
-	if year := set.at.UTC().Year(); year < web.MinYear || year > web.MaxYear {
-		err := fmt.Errorf("the instant %s is not of the years %d to %d", set.at, web.MinYear, web.MaxYear)
-		return nil, "", err
+	if !schedule.IsInYears(set.at) {
+		return nil, "", fmt.Errorf("the instant %s is not "+schedule.InYears, set.at)
 	}
 	b := bench.New(bench.Settings{
 		TestClock: true,

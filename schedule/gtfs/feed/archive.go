@@ -43,8 +43,11 @@ func CheckZip(z *zip.Reader) error {
 	return nil
 }
 
+// Calendars are the two files that say on which days trips run; a feed may have one of them.
+const Calendars = "calendar.txt or calendar_dates.txt"
+
 // required are the files without which there is no feed.
-var required = []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt"}
+var required = []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt", Calendars}
 
 // root returns the directory that holds the feed: the top, or one directly below it. Two feeds are none.
 func root(feed fs.FS) (fs.FS, error) {
@@ -79,10 +82,13 @@ func root(feed fs.FS) (fs.FS, error) {
 	case nearest != "":
 		return nil, Invalid("%s has no %s", placeName(nearest), strings.Join(lacks, " and no "))
 	}
-	for _, e := range entries {
-		if strings.HasSuffix(strings.ToLower(e.Name()), ".zip") {
-			return nil, Invalid("it contains %s; unpack that and import it by itself", e.Name())
+	for _, pattern := range []string{"*.[zZ][iI][pP]", "*/*.[zZ][iI][pP]"} {
+		if found, _ := fs.Glob(feed, pattern); len(found) > 0 {
+			return nil, Invalid("it contains %s; unpack that and import it by itself", found[0])
 		}
+	}
+	if found, _ := fs.Glob(feed, "*/*/stop_times.txt"); len(found) > 0 {
+		return nil, Invalid("the directory %s has stop_times.txt; import that by itself", path.Dir(found[0]))
 	}
 	return nil, Invalid("no %s at the top or in one sub-directory", strings.Join(required, ", "))
 }
@@ -90,8 +96,11 @@ func root(feed fs.FS) (fs.FS, error) {
 // missingIn returns the required files that a directory lacks.
 func missingIn(feed fs.FS, dir string) (list []string) {
 	for _, name := range required {
-		info, err := fs.Stat(feed, path.Join(dir, name))
-		if err != nil || info.IsDir() {
+		there := slices.ContainsFunc(strings.Split(name, " or "), func(file string) bool {
+			info, err := fs.Stat(feed, path.Join(dir, file))
+			return err == nil && !info.IsDir()
+		})
+		if !there {
 			list = append(list, name)
 		}
 	}

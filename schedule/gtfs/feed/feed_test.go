@@ -10,7 +10,7 @@ import (
 // A file is read row by row. A row that cannot be used says why, and is reported when the next is asked for.
 func ExampleFiles_Rows() {
 	sample := fstest.MapFS{}
-	for _, name := range []string{"agency.txt", "stops.txt", "trips.txt", "stop_times.txt"} {
+	for _, name := range []string{"agency.txt", "stops.txt", "trips.txt", "calendar.txt", "stop_times.txt"} {
 		sample[name] = &fstest.MapFile{}
 	}
 	sample["routes.txt"] = &fstest.MapFile{Data: []byte("\ufeffroute_id, sort\r\n" +

@@ -3,6 +3,7 @@ package feed
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -108,6 +109,9 @@ func (r *Row) Fail(reason string) {
 // Check fails the row unless ok. It says what is wrong with a cell.
 func (r *Row) Check(ok bool, column, wrong string) {
 	if !ok && !r.Unused {
+		if _, there := r.columns[column]; !there {
+			wrong = "is missing: the header has no such column"
+		}
 		r.Fail(fmt.Sprintf("%s %q %s", column, r.Get(column), wrong))
 	}
 }
@@ -127,8 +131,15 @@ func (r *Row) parse(line []byte) bool {
 	case r.columns == nil:
 		r.columns = map[string]int{}
 		r.width = len(r.cells)
+		twice := ""
 		for i, name := range r.cells {
+			if _, again := r.columns[name]; again {
+				twice = cmp.Or(name, twice)
+			}
 			r.columns[name] = i
+		}
+		if twice != "" {
+			r.Decided(fmt.Sprintf("headers with the column %s twice, of which the last counts", twice))
 		}
 		return false
 	case !utf8.Valid(line):

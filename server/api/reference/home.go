@@ -78,7 +78,7 @@ func (x *home) find(network *search.Network) error {
 	case !knownTo:
 		x.Wrong = "No city, or more than one, is called “" + x.To + "”."
 	case err != nil:
-		x.Wrong = "“" + x.Date + "” is not a day; write it as 2026-11-20."
+		x.Wrong = "“" + x.Date + "” is not " + schedule.DayRule + "."
 	}
 	if x.Wrong != "" {
 		return nil

@@ -47,6 +47,12 @@ func TestTheDocumentIsOfThisServer(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(refers)); !slices.Equal(got, there) {
 		t.Errorf("it refers to the schemas %q, and has %q", got, there)
 	}
+	for _, s := range []*server.Server{plain, clocked} { // the pages keep all, and mark these
+		page := rig.RequestFrom(s, "192.0.2.1:1", "GET", "/docs").Body.String()
+		if n := strings.Count(page, "(only with -test-clock)"); n < 2 {
+			t.Errorf("the reference marks %d operations", n)
+		}
+	}
 	at := rig.RequestFrom(plain, "192.0.2.1:1", "GET", "http://127.0.0.1:8080/openapi.json").Body.String()
 	for _, name := range []string{"waybill_access", "waybill_refresh"} {
 		text = strings.Replace(text, `"name": "`+name, `"name": "`+name+"_8080", 1)

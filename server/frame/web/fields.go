@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"waybill/schedule"
 	"waybill/server/ledger/wire"
 )
 
@@ -89,25 +90,28 @@ func ReadInstant(r *wire.Reader) (at time.Time, day string) {
 		t, err := time.Parse(time.RFC3339, v)
 		at = t.Add(leap).UTC().Truncate(time.Millisecond)
 		day = t.Format(time.DateOnly)
-		return err == nil && rfc3339.MatchString(v) && min(t.Year(), at.Year()) > 0 && at.Year() <= 9999
-	}, "be an instant in the years 1 to 9999, as in 2026-11-20T08:30:00Z")
+		return err == nil && rfc3339.MatchString(v) && schedule.IsInYears(at)
+	}, "be "+InstantRule)
 	return at, day
 }
 
-// MaxYear is the last that a clock can be set to: timetables end before it, and a duration from the machine's
-// clock can hold the way there.
-const MaxYear = 2199
+// InstantRule says how an instant is given.
+const InstantRule = "an instant as in 2026-11-20T08:30:00Z, " + schedule.InYears
 
-// MinYear is the first that a clock can be started in.
-const MinYear = 1970
+// ParseInstant reads an instant that the command line gives, as InstantRule says.
+func ParseInstant(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || !schedule.IsInYears(t) {
+		return t, fmt.Errorf("%q is not "+InstantRule, text)
+	}
+	return t, nil
+}
 
 // ParseLegacySince reads -legacy-since; "" is the zero time.
 func ParseLegacySince(text string) (since time.Time, err error) {
 	if text != "" {
-		since, err = time.Parse(time.RFC3339, text)
-		if err != nil || since.Year() < 1970 || since.Year() > MaxYear {
-			err = fmt.Errorf("-legacy-since %q is not an instant as in 2026-11-20T08:30:00Z, "+
-				"of the years 1970 to %d", text, MaxYear)
+		if since, err = ParseInstant(text); err != nil {
+			err = fmt.Errorf("-legacy-since %w", err)
 		}
 	}
 	return since, err

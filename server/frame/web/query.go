@@ -178,7 +178,7 @@ func (q *query) Day(name, v string) (schedule.Day, bool) {
 	}
 	d, err := schedule.ParseDay(v)
 	if err != nil {
-		q.Complain(name, "must be a date as in 2026-11-20")
+		q.Complain(name, "must be "+schedule.DayRule)
 	}
 	return d, err == nil
 }

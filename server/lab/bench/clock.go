@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"waybill/schedule"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -49,7 +50,7 @@ func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, se
 	defer s.moving.Unlock()
 	set := func(st ledger.State, at time.Time) (ledger.Event, error) {
 		now = m.from(at)
-		if now.Before(at) || now.Year() > web.MaxYear {
+		if now.Before(at) || !schedule.IsInYears(now) {
 			return nil, web.Invalid(web.Problem(m.given(),
 				"would move the clock back, or beyond the year 2199; the time is "+
 					at.Format("2006-01-02T15:04:05.000Z")))

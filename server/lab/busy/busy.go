@@ -55,7 +55,7 @@ type sale struct {
 
 // Fill sells, and has the rest happen in between.
 func (x *Town) Fill() error {
-	x.random = rand.New(rand.NewPCG(1, 2))
+	x.random = rand.New(rand.NewPCG(1, 8))
 	now, err := x.Server.Now()
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (x *Town) Fill() error {
 	for day := range 3 {
 		days = append(days, now.AddDate(0, 0, day).Format(time.DateOnly))
 	}
-	if err := x.fillBus("kyiv", "warsaw", days[1]); err != nil {
+	if err := x.fillBus(pairs[1], days[1]); err != nil {
 		return err
 	}
 	for round := range rounds {
@@ -107,12 +107,15 @@ func (x *Town) happen(round int) error {
 	return nil
 }
 
-// pairs are the journeys that are sold: each more often than the one after it.
-var pairs = [][2]string{
-	{"kyiv", "lviv"}, {"kyiv", "warsaw"}, {"lviv", "krakow"}, {"lviv", "kyiv"}, {"warsaw", "kyiv"},
-	{"kyiv", "odesa"}, {"kyiv", "zhytomyr"}, {"odesa", "kyiv"}, {"lviv", "warsaw"}, {"lublin", "krakow"},
-	{"berlin", "vienna"}, {"vienna", "berlin"}, {"lviv", "prague"}, {"bucharest", "vienna"}, {"kyiv", "berlin"},
-	{"budapest", "munich"}, {"munich", "budapest"}, {"vilnius", "kyiv"}, {"warsaw", "riga"}, {"krakow", "lviv"},
+// pairs are the journeys that are sold, each more often than the one after it, and the currency of each: that
+// of the country where it begins, or the euro.
+var pairs = [][3]string{
+	{"kyiv", "lviv", "UAH"}, {"kyiv", "warsaw", "UAH"}, {"lviv", "krakow", "UAH"}, {"lviv", "kyiv", "UAH"},
+	{"warsaw", "kyiv", "PLN"}, {"kyiv", "odesa", "UAH"}, {"kyiv", "zhytomyr", "UAH"}, {"odesa", "kyiv", "UAH"},
+	{"lviv", "warsaw", "UAH"}, {"lublin", "krakow", "PLN"}, {"berlin", "vienna", "EUR"},
+	{"vienna", "berlin", "EUR"}, {"lviv", "prague", "UAH"}, {"bucharest", "vienna", "EUR"},
+	{"kyiv", "berlin", "UAH"}, {"budapest", "munich", "EUR"}, {"munich", "budapest", "EUR"},
+	{"vilnius", "kyiv", "EUR"}, {"warsaw", "riga", "PLN"}, {"krakow", "lviv", "PLN"},
 }
 
 // fewer returns a number below n, small ones more often: some buses are nearly full, and others nearly empty.
@@ -124,11 +127,11 @@ func (x *Town) fewer(n int) int {
 func (x *Town) sell(day string) error {
 	pair := pairs[x.fewer(len(pairs))]
 	people := 1 + x.random.IntN(6)
-	offers, err := x.offers(pair[0], pair[1], day, people)
+	offers, err := x.offers(pair, day, people)
 	if err != nil || len(offers) == 0 {
 		return err // nothing leaves any more on that day
 	}
-	s, err := x.book(&offers[x.fewer(len(offers))], day, people)
+	s, err := x.book(&offers[x.fewer(len(offers))], pair[2], day, people)
 	if err != nil {
 		return err
 	}
@@ -149,9 +152,9 @@ func (x *Town) sell(day string) error {
 	return err
 }
 
-// fillBus sells all seats of the smallest bus between two cities.
-func (x *Town) fillBus(from, to, day string) error {
-	offers, err := x.offers(from, to, day, 1)
+// fillBus sells all seats of the smallest bus of a pair.
+func (x *Town) fillBus(pair [3]string, day string) error {
+	offers, err := x.offers(pair, day, 1)
 	if err != nil || len(offers) == 0 {
 		return err
 	}
@@ -162,7 +165,7 @@ func (x *Town) fillBus(from, to, day string) error {
 		}
 	}
 	for left := small.SeatsLeft; left > 0; left -= fullSeat {
-		s, err := x.book(&small, day, min(left, fullSeat))
+		s, err := x.book(&small, pair[2], day, min(left, fullSeat))
 		if err != nil {
 			return err
 		}
@@ -206,29 +209,18 @@ func (x *Town) changeRun(op, reason, minutes string) error {
 type offer struct {
 	ID        string
 	SeatsLeft int
-	Prices    []struct{ Currency string }
 	Slices    []struct {
 		DepartureDate time.Time
 		Carriage      struct{ ID string }
 	}
 }
 
-// currency returns the currency that the journey is paid in: the hryvnia where it is sold in that.
-func (o *offer) currency() string {
-	for _, p := range o.Prices {
-		if p.Currency == "UAH" {
-			return p.Currency
-		}
-	}
-	return o.Prices[0].Currency
-}
-
 // offers searches.
-func (x *Town) offers(from, to, day string, people int) ([]offer, error) {
+func (x *Town) offers(pair [3]string, day string, people int) ([]offer, error) {
 	var found struct{ Data struct{ Offers []offer } }
 	query := url.Values{
-		"departureCitySlug": {from},
-		"arrivalCitySlug":   {to},
+		"departureCitySlug": {pair[0]},
+		"arrivalCitySlug":   {pair[1]},
 		"departureDate":     {day},
 		"passengers":        {fmt.Sprint(people)},
 	}
@@ -240,10 +232,10 @@ func (x *Town) offers(from, to, day string, people int) ([]offer, error) {
 }
 
 // book books seats.
-func (x *Town) book(o *offer, day string, people int) (*sale, error) {
+func (x *Town) book(o *offer, currency, day string, people int) (*sale, error) {
 	order := map[string]any{
 		"offerId":    o.ID,
-		"currency":   o.currency(),
+		"currency":   currency,
 		"passengers": x.passengers(people),
 	}
 	body, err := x.ask("POST", "/v2/bookings", order)

@@ -8,25 +8,32 @@ import (
 	"net/http"
 )
 
-// Names of passengers, in the letters of the countries on the way.
-var (
-	firstNames = []string{
-		"Lesia", "Ivan", "Olha", "Taras", "Ірина", "Микола", "Соломія", "Zofia", "Jan", "Małgorzata", "Tomáš",
-		"Eliška", "Andrii", "Марко", "Anna", "Jakub", "Nadiia", "Dmytro",
-	}
-	lastNames = []string{
-		"Ukrainka", "Franko", "Kobylianska", "Shevchenko", "Костенко", "Стус", "Крушельницька", "Nowak",
-		"Wiśniewska", "Kowalczyk", "Dvořák", "Nováková", "Petrenko", "Гнатюк", "Lewandowska", "Zieliński",
-	}
-)
+// names are those of passengers, in the letters of the countries on the way: nobody's is in two scripts.
+var names = []struct{ first, last []string }{
+	{
+		first: []string{
+			"Lesia", "Ivan", "Olha", "Taras", "Zofia", "Jan", "Małgorzata", "Tomáš", "Eliška", "Andrii", "Anna",
+			"Jakub", "Nadiia", "Dmytro",
+		},
+		last: []string{
+			"Ukrainka", "Franko", "Kobylianska", "Shevchenko", "Nowak", "Wiśniewska", "Kowalczyk", "Dvořák",
+			"Nováková", "Petrenko", "Lewandowska", "Zieliński",
+		},
+	},
+	{
+		first: []string{"Ірина", "Микола", "Соломія", "Марко"},
+		last:  []string{"Костенко", "Стус", "Крушельницька", "Гнатюк"},
+	},
+}
 
 // passengers returns some people. The first of them can be reached.
 func (x *Town) passengers(n int) []map[string]any {
 	var list []map[string]any
 	for i := range n {
+		script := &names[x.random.IntN(len(names))]
 		p := map[string]any{
-			"firstName": firstNames[x.random.IntN(len(firstNames))],
-			"lastName":  lastNames[x.random.IntN(len(lastNames))],
+			"firstName": script.first[x.random.IntN(len(script.first))],
+			"lastName":  script.last[x.random.IntN(len(script.last))],
 		}
 		if i == 0 {
 			number := x.random.IntN(10_000)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/server/lab/rig"
 )
 
 // A world is closed at once, whoever is on it: a client that has stalled holds up neither its end, nor a
@@ -55,7 +57,8 @@ func TestAStalledClientHoldsUpNoWorld(t *testing.T) {
 	}
 }
 
-// All clients of a world are on this machine: one address may have all of its connections.
+// All clients of a world are on this machine: one address may have all of its connections. Whoever is cut off
+// is logged; and a world, which has no key of its own, warns of nothing.
 func TestAWorldHasNoQuarterForAnAddress(t *testing.T) {
 	t.Parallel()
 	x := newControl(t)
@@ -77,4 +80,15 @@ func TestAWorldHasNoQuarterForAnAddress(t *testing.T) {
 		}
 		io.Copy(io.Discard, r.Body)
 	}
+	if x.log.Has("level=WARN") {
+		t.Errorf("a warning: %s", &x.log.B)
+	}
+	for range 256 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(a, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	rig.Eventually(t, "a connection is cut off", func() bool { return x.log.Has("as too many are open") })
 }

@@ -44,6 +44,7 @@ type control struct {
 	dir string
 	url string
 	key string
+	log *rig.Logged
 }
 
 // newControl serves a demo on a clock that stands still, from a seed.
@@ -62,11 +63,12 @@ func newControl(t *testing.T) *control {
 func startControl(t *testing.T, set bench.Settings) *control {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "d")
+	log := new(rig.Logged)
 	b := bench.New(set)
 	cfg := server.Config{
 		Dir:          dir,
 		FS:           rig.Unsynced(dir),
-		Log:          slog.New(slog.DiscardHandler),
+		Log:          slog.New(slog.NewTextHandler(log, nil)),
 		Lab:          b.Lab(),
 		MaxTransfers: 1,
 	}
@@ -98,7 +100,7 @@ func startControl(t *testing.T, set bench.Settings) *control {
 		}
 		f.Close()
 	})
-	return &control{t, c, dir, c.URL(), key}
+	return &control{t, c, dir, c.URL(), key, log}
 }
 
 // reply is an answer, read whole.

@@ -158,11 +158,8 @@ func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*F
 		words.Counted(len(tables.Trips), "trip"), words.Counted(len(tables.Fares), "fare"),
 		words.Counted(all, "row"))
 	switch {
-	case len(tables.Trips) == 0 && read.OnDemand():
-		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), " +
-			"and only those at fixed times are sold")
 	case len(tables.Trips) == 0:
-		return nil, fmt.Errorf("%w: it has no usable trip", feed.ErrInvalid)
+		return nil, errors.New("the feed has no usable trip: what is skipped or not used is named above")
 	case opt.Strict && all > 0:
 		return nil, errors.New("rows were skipped; with -strict nothing is changed")
 	}

@@ -278,6 +278,7 @@ func TestATimetableThatSellsNothing(t *testing.T) {
 		"calendar.txt":       {{",1", ",0"}},
 		"calendar_dates.txt": {{",1\n", ",2\n"}},
 	})
+	tripless := rig.FeedWith(t, map[string][][2]string{"stop_times.txt": {{"trip_id,", "id,"}}})
 	dir := t.TempDir()
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	log := new(rig.Logged)
@@ -301,6 +302,8 @@ func TestATimetableThatSellsNothing(t *testing.T) {
 	imports(over, false, false, "no day of the feed is left")
 	imports(never, false, false, "no day of the feed is left")
 	imports(never, true, true, "with -strict nothing is changed")
+	imports(tripless, false, true, "of stop_times.txt: trip_id … is missing: the header has no such column")
+	imports(tripless, false, true, "rows skipped\nthe feed has no usable trip: what is skipped or not used is")
 	imports(rig.FeedWith(t, nil), true, false, "is in force")
 	imports(over, false, true, "has days until 2036-12-31; nothing is changed")
 	imports(never, false, true, "has days until 2036-12-31; nothing is changed")

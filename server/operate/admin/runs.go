@@ -54,10 +54,7 @@ func runOf(form url.Values) (run ids.RunName, err error) {
 	}
 	run.Trip = gtfs.TripID(run.Trip) // people know it as the feed has it
 	run.Day, err = schedule.ParseDay(form.Get("date"))
-	if err != nil {
-		return run, fmt.Errorf("%q is not a date as in 2026-11-20", form.Get("date"))
-	}
-	return run, nil
+	return run, err
 }
 
 // runAct returns what is to be done with which run.

@@ -62,6 +62,31 @@ func TestABookingTellsItsStory(t *testing.T) {
 	}
 }
 
+// Decision desk.pages: a name that turns the direction of what follows stands alone: in its own element,
+// in a cell or in an attribute.
+func TestNamesThatTurnTheDirectionStandAlone(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	const name = "\u202eUkrainka"
+	b := o.book(name).Data.Booking
+	o.post("/act/user-add", "email=anna@example.com&first-name="+url.QueryEscape(name)+
+		"&last-name=Nowak&company=zorevia-lines&role=ADMIN&password=a-long-enough-Passw0rd",
+		"<strong>Done.</strong>")
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
+	alone := regexp.MustCompile(`(<(bdi|td|p|title)[^<>]*>|="[^"]*)[^<>"]*$`)
+	run := "?trip=" + trip + "&date=" + date
+	for _, page := range []string{"/booking?id=" + b.ID, "/search?q=ukrainka", "/run" + run, "/waybill" + run,
+		"/ticket?id=" + b.Tickets[0].ID, "/users"} {
+		before, text, found := strings.Cut(o.see(page, "Ukrainka"), name)
+		for ; found; before, text, found = strings.Cut(text, name) {
+			if !alone.MatchString(before) {
+				t.Errorf("%s: it follows %q", page, before[max(0, len(before)-60):])
+			}
+		}
+	}
+}
+
 // Decision desk.journal: the journal is shown as it grows, each line in words, its hash after that of the
 // line before.
 func TestTheJournalIsShownAsItGrows(t *testing.T) {

@@ -136,7 +136,7 @@ func (x *dayPage) offer(tt *schedule.Timetable) {
 func readDay(text string) (schedule.Day, error) {
 	day, err := schedule.ParseDay(text)
 	if err != nil {
-		return 0, web.Invalid(web.Problem("date", "must be a day as in 2026-11-20"))
+		return 0, web.Invalid(web.Problem("date", "must be "+schedule.DayRule))
 	}
 	return day, nil
 }

@@ -435,3 +435,16 @@ func TestTodaySaysThatATimetableEnds(t *testing.T) {
 	}))
 	o.see("/", ends)
 }
+
+// Decision desk.today: Today names the zone whose clock a law has changed since tickets were sold.
+func TestTodayNamesAClockThatHasChanged(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	o.book("Ukrainka")
+	zone := [][2]string{{"Europe/Kyiv", "Europe/Istanbul"}}
+	rig.Import(o, o.front.Server, rig.FeedWith(o, map[string][][2]string{
+		"agency.txt": zone, "areas.txt": zone, "stops.txt": zone,
+	}))
+	o.see("/", "as the clock of Europe/Istanbul has changed since")
+}

@@ -98,8 +98,8 @@ func TestTheWallShowsNoNames(t *testing.T) {
 		t.Error("a reading of personal data is recorded")
 	}
 	for _, said := range []string{"paid for a partner: ticket " + b.Tickets[0].ID[:6], "booked for a partner",
-		"there is a new user", "leaves 30 minutes later", "a partner cancels: 2 tickets", "refunded", "forget: ",
-		"a partner has a new key", "the directory is opened"} {
+		"there is a new user", "leaves 30 minutes later", "a partner cancels: 2 tickets",
+		", refunded 770.00 UAH", "forget: ", "a partner has a new key", "the directory is opened"} {
 		if !strings.Contains(seen, said) {
 			t.Errorf("the wall never says %q", said)
 		}

@@ -186,8 +186,8 @@ const storyOfB = `
 2026-11-20 08:25:00.000  #13  ticket.paid  paid for partner "anna": ticket T1 of booking B is Confirmed/Paid, seat 1; request r4
 2026-11-20 08:25:00.000  #14  ticket.moved  ticket move: ticket T2 of booking B2 is Confirmed/Paid, seat 2, no longer of booking B; by olena (1000)
 2026-11-20 08:25:00.000  #15  ticket.carrier  ticket status, by the carrier: ticket T1 of booking B is Prepaid/Paid, seat 1; by olena (1000)
-2026-11-22 08:25:00.000  #16  tickets.canceled  partner "anna" cancels: ticket T1 of booking B is Refund/Paid, seat 1 given back, refunded 1587.60 of 1764.00 UAH (rule rr-zor-24h: 90.00 %); request r5
-2026-11-22 08:25:00.000  #17  tickets.canceled  partner "anna" cancels: ticket T2 of booking B2 is Refund/Paid, seat 2 given back, refunded 1587.60 of 1764.00 UAH (rule rr-zor-24h: 90.00 %); request r6
+2026-11-22 08:25:00.000  #16  tickets.canceled  partner "anna" cancels: ticket T1 of booking B is Refund/Paid, seat 1 given back, refunded 1587.60 UAH of 1764.00 (rule rr-zor-24h: 90.00 %); request r5
+2026-11-22 08:25:00.000  #17  tickets.canceled  partner "anna" cancels: ticket T2 of booking B2 is Refund/Paid, seat 2 given back, refunded 1587.60 UAH of 1764.00 (rule rr-zor-24h: 90.00 %); request r6
 2026-11-24 22:00:00.000  (derived)  booking B is Boarding
 2026-11-25 06:00:00.000  (derived)  booking B is InTransit
 2026-11-26 06:00:00.000  (derived)  booking B is Completed
@@ -199,7 +199,7 @@ const storyOfT2 = `
 2026-11-20 08:25:00.000  #10  ticket.asked  the provider is asked to pay with a new seat for partner "anna": ticket T2 of booking B is Processing/Unpaid, seat 2; request r3
 2026-11-20 08:25:00.000  #11  ticket.paid  paid for partner "anna": ticket T2 of booking B is Confirmed/Paid, seat 2; request r3
 2026-11-20 08:25:00.000  #14  ticket.moved  ticket move: ticket T2 of booking B2 is Confirmed/Paid, seat 2, no longer of booking B; by olena (1000)
-2026-11-22 08:25:00.000  #17  tickets.canceled  partner "anna" cancels: ticket T2 of booking B2 is Refund/Paid, seat 2 given back, refunded 1587.60 of 1764.00 UAH (rule rr-zor-24h: 90.00 %); request r6
+2026-11-22 08:25:00.000  #17  tickets.canceled  partner "anna" cancels: ticket T2 of booking B2 is Refund/Paid, seat 2 given back, refunded 1587.60 UAH of 1764.00 (rule rr-zor-24h: 90.00 %); request r6
 `
 
 // Decision log.words: verbs use the directory's clock. What time did since the last line is told by it.

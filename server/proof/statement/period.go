@@ -38,7 +38,7 @@ func day(flag, text string) (schedule.Day, error) {
 	}
 	d, err := schedule.ParseDay(text)
 	if err != nil {
-		return 0, fmt.Errorf("-%s %q is not a day as in 2026-11-20", flag, text)
+		return 0, fmt.Errorf("-%s %w", flag, err)
 	}
 	return d, nil
 }

@@ -410,7 +410,7 @@ func TestPeriods(t *testing.T) {
 		{"2026-03-28", "2026-03-29", "Asia/Beirut", "2026-03-27T22:00:00Z 2026-03-29T21:00:00Z"},
 		{"2026-11-21", "2026-11-20", "", "-from 2026-11-21 is after -to 2026-11-20"},
 		{"", "2026-11-20", "", "-from must be given as a day, as in 2026-11-20"},
-		{"2026-11-20", "2026-11-31", "", `-to "2026-11-31" is not a day as in 2026-11-20`},
+		{"2026-11-20", "2026-11-31", "", `-to "2026-11-31" is not a day as in 2026-11-20, of the years 1970 to 2199`},
 		{"2026-11-20", "2026-11-20", "Europe/Kiew", `-zone "Europe/Kiew" is not a time zone as in Europe/Kyiv`},
 		{"2026-11-20", "2026-11-20", "Local", `-zone "Local" is not a time zone as in Europe/Kyiv`},
 	} {

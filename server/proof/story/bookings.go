@@ -197,10 +197,10 @@ func (t teller) canceled(e *booking.TicketsCanceled) string {
 		if x.Refunded {
 			fmt.Fprintf(
 				&b,
-				", refunded %s of %s %s",
+				", refunded %s %s of %s",
 				words.Hundredths(x.Refund),
-				words.Hundredths(ticket.Price()),
 				ticket.Currency,
+				words.Hundredths(ticket.Price()),
 			)
 		} else {
 			b.WriteString(", with no refund")

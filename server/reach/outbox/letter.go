@@ -113,7 +113,7 @@ var english = wording{
 	change:      "Change",
 	seat:        "Seat",
 	price:       "Price",
-	refund:      "Comes back",
+	refund:      "Refunded",
 	ticketID:    "Ticket",
 	bookingID:   "Booking",
 	runCanceled: "The carrier has cancelled this departure.",
@@ -140,7 +140,7 @@ var ukrainian = wording{
 	change:      "Пересадка",
 	seat:        "Місце",
 	price:       "Ціна",
-	refund:      "Повертається",
+	refund:      "Повернено",
 	ticketID:    "Квиток",
 	bookingID:   "Бронювання",
 	runCanceled: "Перевізник скасував цей рейс.",
@@ -223,7 +223,7 @@ func localTime(at time.Time, l *booking.Leg, position int16) string {
 }
 
 // subject returns the subject of an e-mail, in both languages. For a cancelled run it says first that the bus
-// does not run, and then how much comes back.
+// does not run, and then how much is refunded.
 func (n *news) subject() string {
 	said := n.way(&english) + ", " + n.leaves(&english)
 	switch n.action {
@@ -231,10 +231,7 @@ func (n *news) subject() string {
 		return english.newTime + " / " + ukrainian.newTime + ": " + said
 	case booking.CancelRun:
 		said = english.notRun + " / " + ukrainian.notRun + ": " + said
-		if n.ticket.Phase == booking.Refunded {
-			said += ". " + english.refund + " / " + ukrainian.refund + ": " + n.money(n.ticket.Refund())
-		}
-		return said
+		return said + n.comesBack(&english, ". ") + n.comesBack(&ukrainian, " / ")
 	}
 	return "Your ticket is " + n.done(&english) + " / Ваш квиток " + n.done(&ukrainian) + ": " + said
 }
@@ -276,7 +273,7 @@ func (n *news) comesBack(w *wording, separator string) string {
 	if !n.gone() || n.ticket.Phase != booking.Refunded {
 		return ""
 	}
-	return separator + w.refund + ": " + n.money(n.ticket.Refund())
+	return separator + w.refund + " " + n.money(n.ticket.Refund())
 }
 
 // money returns an amount in minor units with its currency.

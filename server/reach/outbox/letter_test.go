@@ -130,14 +130,16 @@ Seat: 1
 			}
 		}
 		refunded := list["Your ticket is refunded"]
-		for _, want := range []string{journey, "Lesia Ukrainka, your ticket is refunded.", "\nComes back: ",
-			"\nПовертається: "} {
+		for _, want := range []string{
+			journey, "Lesia Ukrainka, your ticket is refunded.", "\nRefunded 54.00 EUR\n",
+			"\nПовернено 54.00 EUR\n",
+		} {
 			if !strings.Contains(refunded, want) {
 				t.Errorf("the letter about a refund lacks %q", want)
 			}
 		}
 		canceled := list["Your ticket is canceled"]
-		if canceled == "" || strings.Contains(canceled, "Comes back") || list["Your ticket is booked"] == "" {
+		if canceled == "" || strings.Contains(canceled, "Refunded") || list["Your ticket is booked"] == "" {
 			t.Errorf("the letter about a cancellation is %q", canceled)
 		}
 		if t.Failed() {
@@ -254,7 +256,7 @@ func TestTexts(t *testing.T) {
 	for i, want := range []string{
 		"Ticket paid: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00, seat 1. Квиток оплачено: " +
 			"Івано-Франківськ – Буковель, 2026-11-25 09:00, місце 1.",
-		"Ticket refunded: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. Comes back: ",
+		"Ticket refunded: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. Refunded 4.00 EUR. ",
 	} {
 		var sent struct{ Text string }
 		err := json.Unmarshal([]byte(p.Sent()[i].Body), &sent)
@@ -265,17 +267,17 @@ func TestTexts(t *testing.T) {
 }
 
 // Who was to travel with a run that its carrier cancels is told first, in each language, that it does not
-// run, and then what comes back: in the subject of the e-mail, in the e-mail, and in the text.
+// run, and then what is refunded: in the subject of the e-mail, in the e-mail, and in the text.
 func TestACancelledRunIsToldFirst(t *testing.T) {
 	for action, c := range map[string]struct{ subject, letter, english, ukrainian string }{
 		"pay": {
 			"Your departure does not run / Ваш рейс не відбудеться: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. " +
-				"Comes back / Повертається: 4.00 EUR",
+				"Refunded 4.00 EUR / Повернено 4.00 EUR",
 			"Lesia Ukrainka, your departure does not run; your ticket is refunded.",
 			"Your departure does not run: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. " +
-				"Comes back: 4.00 EUR. Reason: snow.",
+				"Refunded 4.00 EUR. Reason: snow.",
 			"Ваш рейс не відбудеться: Івано-Франківськ – Буковель, 2026-11-25 09:00. " +
-				"Повертається: 4.00 EUR. Причина: snow.",
+				"Повернено 4.00 EUR. Причина: snow.",
 		},
 		"book": {
 			"Your departure does not run / Ваш рейс не відбудеться: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00",

@@ -303,11 +303,11 @@ func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
 	}
 }
 
-// Decision messages.sending: a messenger that asks to wait is not tried again before.
+// Decision messages.sending: a messenger that asks to wait is not tried again before, but after an hour.
 func TestAMessengerMayAskToWait(t *testing.T) {
 	t.Parallel()
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "3600")
+		w.Header().Set("Retry-After", "7200")
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	t.Cleanup(busy.Close)

@@ -57,8 +57,9 @@ func (s *Confirmer) askProvider(ctx context.Context, provider *outbound.Peer, c 
 			return err
 		}
 		pause = max(pause, outbound.RetryAfter(err))
-		if until, bound := ctx.Deadline(); bound && time.Until(until) <= pause {
-			return err // nobody waits so long
+		// Nobody waits so long, nor does the loop, which would keep a place from others.
+		if until, bound := ctx.Deadline(); pause >= ConfirmTime || bound && time.Until(until) <= pause {
+			return err
 		}
 		select {
 		case <-ctx.Done():

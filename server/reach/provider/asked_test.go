@@ -3,8 +3,12 @@ package provider_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,4 +155,42 @@ func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
 			rig.CompareWithReplay(t, s, dir, false)
 		})
 	}
+}
+
+// Decision provider.asked: a provider that asks to wait for longer than a request may take is not waited for:
+// neither by the client, nor by the loop, which holds a place that others may need.
+func TestAProviderThatAsksToWaitForLongIsLeft(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(busy.Close)
+	dir := t.TempDir()
+	s, key := rig.Demo(t, server.Config{Dir: dir, ProviderURL: busy.URL})
+	pay := "/v2/bookings/" + rig.NewBookingID(t, s, key) + "/pay"
+	if a := rig.Call(t, s, key, "POST", pay, ""); a.Status != 500 ||
+		a.Errors[0].ErrorCode != "PROVIDER_FAILED" || calls.Load() != 1 {
+		t.Errorf("%+v after %d calls", a, calls.Load())
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan bool)
+	hangs := func(ctx context.Context, _ provider.Confirmation) error {
+		asked <- true
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	s, key = rig.Demo(t, server.Config{Dir: dir, Confirm: hangs})
+	go rig.Call(t, s, key, "POST", pay, "")
+	<-asked
+	if err := s.Close(); err != nil { // the ticket stays in doubt
+		t.Fatal(err)
+	}
+	log := new(rig.Logged)
+	rig.Demo(t, server.Config{Dir: dir, ProviderURL: busy.URL, Log: slog.New(slog.NewTextHandler(log, nil))})
+	rig.Eventually(t, "the try ends", func() bool { return log.Has("WARN", "the provider did not confirm") })
 }

@@ -50,7 +50,7 @@ func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 	}
 	day, err := schedule.ParseDay(date)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a date as in 2026-11-20", date)
+		return nil, err
 	}
 	x.run = &ids.RunName{Trip: trip, Day: day}
 	return x, nil
