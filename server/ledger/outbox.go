@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
 	"maps"
 	"slices"
@@ -64,11 +63,11 @@ type Outbox struct {
 	messages map[string]*Message
 	byTicket map[ids.ID]map[string]bool // the ids of a ticket's messages
 	parked   int                        // of them
-	// those that are not parked, by since when; the first is one of them
-	waiting Agenda
 
-	arrivals []*Message // those that wait, in the order in which they came, and some that have left
-	arrived  uint64     // how many have come
+	// arrivals are those that wait, in the order in which they came, the oldest first, and some that have
+	// left: never the first.
+	arrivals []*Message
+	arrived  uint64 // how many have come
 
 	leftCounts map[SentAs]uint64
 	newestLeft []*Left
@@ -118,10 +117,10 @@ func (o *Outbox) Count() (waiting, parked int) {
 
 // Oldest returns since when the oldest message waits; false where none does.
 func (o *Outbox) Oldest() (since time.Time, ok bool) {
-	if len(o.waiting) == 0 {
+	if len(o.arrivals) == 0 {
 		return since, false
 	}
-	return o.waiting[0].At, true
+	return o.arrivals[0].At, true
 }
 
 // Arrived returns the messages that wait and arrived after the first known ones, in the order in which they
@@ -152,7 +151,6 @@ func (o *Outbox) put(m *Message) {
 	}
 	o.arrived++
 	m.arrival = o.arrived
-	heap.Push(&o.waiting, m.DueAt(m.At))
 	o.arrivals = append(o.arrivals, m)
 	if len(o.arrivals) > 2*len(o.messages)+fewMessages {
 		o.arrivals = slices.DeleteFunc(o.arrivals, func(m *Message) bool {
@@ -163,17 +161,6 @@ func (o *Outbox) put(m *Message) {
 
 // fewMessages is the length up to which the list of arrivals may keep messages that have left.
 const fewMessages = 64
-
-// trim takes messages that no longer wait off the front of waiting.
-func (o *Outbox) trim() {
-	for len(o.waiting) > 0 {
-		m := o.messages[o.waiting[0].ID]
-		if m != nil && m.Parked == "" && m.At.Equal(o.waiting[0].At) {
-			return
-		}
-		heap.Pop(&o.waiting)
-	}
-}
 
 // remove forgets a message.
 func (o *Outbox) remove(id string) {
@@ -189,7 +176,9 @@ func (o *Outbox) remove(id string) {
 	if len(o.byTicket[m.Ticket]) == 0 {
 		delete(o.byTicket, m.Ticket)
 	}
-	o.trim()
+	for len(o.arrivals) > 0 && o.messages[o.arrivals[0].ID] != o.arrivals[0] {
+		o.arrivals = o.arrivals[1:]
+	}
 }
 
 // clear removes all messages.

@@ -23,8 +23,8 @@ func TestOldestMessage(t *testing.T) {
 		}
 	}
 	oldest(-1)
-	put("b", 2, "")
 	put("a", 1, "")
+	put("b", 2, "")
 	put("c", 3, "")
 	oldest(1)
 	o.remove("b")

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"waybill/auth"
 	"waybill/booking"
@@ -90,7 +89,7 @@ func (f *frozen) write(out io.Writer) error {
 	}
 	writeRows(f, "retry", f.requests)
 	slices.SortFunc(f.messages, func(a, b *Message) int {
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(a.At.Compare(b.At), compareLines(a, b)) // as they came
 	})
 	writeRows(f, "message", f.messages)
 	writeRows(f, "left", f.counts)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/report"
 	"waybill/server/ledger"
 	"waybill/store/chain/observe"
 	"waybill/store/durable/readonly"
@@ -34,25 +34,28 @@ func filesBeside(fsys readonly.FS) (names []string) {
 
 // beyond remarks on files that only lines beyond the end can have left, or an import that was cut short.
 func (rep *Report) beyond(names []string, s ledger.State) {
+	named := map[string]bool{}
+	for _, r := range s.Reports.All() {
+		named[fileOf(r)] = true
+	}
+	for _, hash := range rep.timetables {
+		named[ledger.TimetableDir+"/"+hash+".jsonl"] = true
+	}
 	list := slices.DeleteFunc(names, func(name string) bool {
-		dir, file, _ := strings.Cut(name, "/")
-		file, suffix, _ := strings.Cut(file, ".")
-		switch dir {
-		case ledger.OutboxDir:
-			message, isLetter := strings.CutSuffix(suffix, ".eml")
-			line, _ := (&ledger.Message{ID: message}).Line()
-			return !isLetter || line <= rep.Head.Seq
-		case ledger.ReportDir:
-			id, isID := ids.Parse(file)
-			_, unknown := s.Reports.Find(id, "", time.Time{})
-			return !isID || unknown == nil
-		}
-		return suffix != "jsonl" || slices.Contains(rep.timetables, file)
+		letter, isLetter := strings.CutPrefix(name, ledger.OutboxDir+"/")
+		_, message, _ := strings.Cut(letter, ".")
+		line, _ := (&ledger.Message{ID: message}).Line()
+		return named[name] || isLetter && line <= rep.Head.Seq
 	})
 	if len(list) > 0 {
 		rep.remark("beyond", rep.Head.Seq, "no line names %s: lines were cut off, or an import was cut short; "+
 			"files like that: %d", list[0], len(list))
 	}
+}
+
+// fileOf returns the name of a report's file.
+func fileOf(r *report.Report) string {
+	return ledger.ReportDir + "/" + r.ID.String() + ledger.ReportSuffix
 }
 
 // reports looks at the files of reports that should be there, by the directory's clock.
@@ -64,13 +67,12 @@ func (rep *Report) reports(fsys readonly.FS, s ledger.State) {
 		if !done || r.SHA256 == "" || !now.Before(expires) {
 			continue
 		}
-		name := ledger.ReportDir + "/" + r.ID.String() + ledger.ReportSuffix
-		switch sum, err := sumOf(fsys, name); {
+		switch sum, err := sumOf(fsys, fileOf(r)); {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, r.Line)
 		case err != nil || sum != r.SHA256:
 			rep.Misfits.List = append(rep.Misfits.List, &journal.Damage{
-				Place:  journal.Place{File: name},
+				Place:  journal.Place{File: fileOf(r)},
 				Seq:    r.Line,
 				Reason: "the file is not the report that was written",
 				Books:  true,

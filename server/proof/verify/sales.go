@@ -14,6 +14,7 @@ import (
 	"waybill/schedule"
 	"waybill/schedule/fare"
 	"waybill/server/ledger"
+	"waybill/store/chain/observe"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
@@ -30,7 +31,9 @@ type sales struct {
 	editions []*edition // the timetable in force, and before it those that an offer may still be of
 	gone     *edition   // the first that sales rest on, and that cannot be read
 	named    []string   // the hashes of all timetables
-	zones    zones
+	// zone tells of the first sale whose service day starts at another time than here: lists of time zones
+	// differ, and laws change clocks. That breaks no rule. It is zero where there is none.
+	zone observe.Event
 }
 
 // edition is a timetable, from the line that puts it in force on.
@@ -101,23 +104,21 @@ func repeated(s ledger.State, now time.Time, e *booking.Created, under *ledger.I
 
 // runs returns an error where the timetable in force does not have a run, and nobody has sold it.
 func (x *sales) runs(s ledger.State, run ids.RunName) error {
-	tt := new(schedule.Timetable)
+	if len(s.Bookings.Riders(run)) > 0 || len(x.editions) > 0 && !x.editions[0].load(x.fsys) {
+		return nil
+	}
 	if len(x.editions) > 0 {
-		if !x.editions[0].load(x.fsys) {
+		tt := x.editions[0].tt
+		if trip, known := tt.TripByID(run.Trip); known && tt.RunsOn(trip, run.Day) {
 			return nil
 		}
-		tt = x.editions[0].tt
 	}
-	if s.Bookings.Present(tt, run) == nil {
-		return fmt.Errorf("%s: %w", run, booking.ErrNoRun)
-	}
-	return nil
+	return fmt.Errorf("%s: %w", run, booking.ErrNoRun)
 }
 
 // replace puts an edition in force.
 func (x *sales) replace(next *edition, now time.Time) {
 	x.named = append(x.named, next.hash)
-	x.zones.begin()
 	if len(x.editions) > 0 {
 		x.editions[0].replaced = now
 	}
@@ -155,7 +156,9 @@ func (x *sales) sale(s ledger.State, at journal.Stamp, e *booking.Created) error
 	if err := x.editions[0].has(rides); err != nil {
 		return fmt.Errorf("booking %s: %w", e.ID, err)
 	}
-	x.zones.look(s, x.editions[0].tt, at.Seq, rides)
+	for k := range rides {
+		x.lookAtZone(s, at.Seq, &rides[k])
+	}
 	x.editions = slices.DeleteFunc(x.editions, func(ed *edition) bool {
 		return !ed.replaced.IsZero() && at.Time.Sub(ed.replaced) >= offerLife
 	})
@@ -173,6 +176,20 @@ func (x *sales) sale(s ledger.State, at journal.Stamp, e *booking.Created) error
 		}
 	}
 	return wrong
+}
+
+// lookAtZone compares when the service day of a ride starts.
+func (x *sales) lookAtZone(s ledger.State, seq uint64, r *ride) {
+	tt := x.editions[0].tt
+	leg, _ := x.editions[0].leg(r)
+	name := ids.RunName{Trip: r.run.Form.Trip, Day: r.run.Day}
+	ahead := tt.Start(leg) + int64(s.Bookings.Change(name).Shift) - r.run.Start
+	if ahead == 0 || x.zone.Seq > 0 {
+		return
+	}
+	x.zone = observe.Event{Kind: "zone", Seq: seq, Text: fmt.Sprintf("the service day of trip %s on %s starts "+
+		"%s later by the clock of %s here than it was sold", name.Trip, name.Day,
+		time.Duration(ahead)*time.Second, tt.Company(leg.Trip).Zone)}
 }
 
 // revival returns what is wrong with the seats that a lapsed ticket is given again.

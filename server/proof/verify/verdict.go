@@ -327,7 +327,7 @@ func (v *Verdict) remark(rep *Report, live bool) {
 	for _, x := range rep.Unkept {
 		add("forked", x.Left, "the notes that were signed under the earlier name %s are not here", x.Origin)
 	}
-	if z := rep.Zone; z.Kind != "" {
+	if z := rep.Zone; z.Seq > 0 {
 		v.Remarks = append(v.Remarks, z)
 	}
 	v.Remarks = append(v.Remarks, rep.Beside...)

@@ -119,7 +119,7 @@ func verify(
 		return err
 	}
 	rep.Report, err = inspect.Verify(fsys, live, &model, expected, rules)
-	rep.Zone, rep.timetables = again.zones.first, again.named
+	rep.Zone, rep.timetables = again.zone, again.named
 	files, _ := fsys.List("journal")
 	nameless := errors.Is(err, journal.ErrNoFormat) && len(files) == 0
 	if nameless || err == nil && rep.Head.Seq == 0 && rep.Torn == nil {
