@@ -20,13 +20,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"waybill/auth"
+	"waybill/auth/secret"
 )
 
 const (
@@ -87,7 +87,7 @@ func New(cfg Config) (*Client, error) {
 // warnOfFile says in the log that a file has no key set that can be used, yet: it is read again at each
 // sign-in.
 func warnOfFile(cfg Config) {
-	text, err := os.ReadFile(cfg.JWKS)
+	text, err := secret.ReadFile(cfg.JWKS)
 	if err == nil {
 		_, err = ParseKeySet(text)
 	}
@@ -163,7 +163,7 @@ func since(then *atomic.Int64, now time.Time) time.Duration {
 // get reads a file, or what a URL answers.
 func (c *Client) get(ctx context.Context, address string) ([]byte, error) {
 	if !strings.Contains(address, "://") {
-		f, err := os.Open(address)
+		f, err := secret.Open(address)
 		if err != nil {
 			return nil, err
 		}
