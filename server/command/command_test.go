@@ -179,7 +179,13 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "sender: .x. is not a bare", "serve", "-smtp-from", "x")
 	want(t, 2, "need -smtp", "serve", "-smtp-tls", "starttls")
 	want(t, 78, "-smtp-password-file: open", "serve", "-smtp", "mail:25", "-smtp-password-file", "nowhere")
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	want(t, 78, "-smtp-password-file: the first line of .* is empty", "serve", "-smtp", "mail:25",
+		"-smtp-password-file", empty)
+	want(t, 78, "-smtp-password-file: open .* is not a regular file", "serve", "-smtp", "mail:25",
 		"-smtp-password-file", os.DevNull)
 	want(t, 2, "-max-transfers", "serve", "-max-transfers", "2")
 	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "0")

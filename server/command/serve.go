@@ -163,7 +163,7 @@ func (c *call) mailPassword(cfg *server.Config) error {
 // a process can be read by others on the machine.
 func (c *call) passwordIn(flag string) (string, error) {
 	file := c.text(flag)
-	text, err := os.ReadFile(file)
+	text, err := secret.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("-%s: %w", flag, err)
 	}
