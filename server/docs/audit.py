@@ -66,7 +66,7 @@ def read_file(*path):
 
 def unwrapped(data):
     """Lines that people hand back, without what editors and mail programs put around them."""
-    return [re.sub(rb"^(\xef\xbb\xbf|> ?)+|[ \t\r]+$", b"", row) for row in data.split(b"\n")]
+    return [re.sub(rb"^(\xef\xbb\xbf|> ?)+|([ \t\r]|\xc2\xa0)+$", b"", row) for row in data.split(b"\n")]
 
 def unbase64(text):
     try:
@@ -510,25 +510,45 @@ SHAPES = [(re.compile(form), what) for form, what in (
     (rb"hash [0-9a-f]{64} time \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z",
      "hash, 64 hex digits, time, and a time as in 2026-11-20T16:39:00.123Z"),
     (rb"", "an empty line"),
-    (rb"\xe2\x80\x94 \S+ [A-Za-z0-9+/]{90,}=*", "a signature: \u2014, a name, and base64"))]
+    (rb"\xe2\x80\x94 \S+ [A-Za-z0-9+/]{90,}=*", "a signature: \u2014 (U+2014), a name, and base64"))]
 INNER = re.compile(rb"hash [0-9a-f]{64} time|^\W* \S+ [A-Za-z0-9+/]{90}")
+
+def misshapen(rows, number, at, file):
+    """What is wrong with a line, which should be the shape at a place."""
+    if not at and b"hash " in rows[number - 1]:
+        number = max(1, number - 3)  # where the note should begin
+    row = rows[number - 1].decode("utf-8", "replace")
+    said = "line %d of %s is not %s, but %.200a" % (number, file, SHAPES[at][1], row)
+    for end in range(number + 1, number + 4):
+        if row and any(SHAPES[at][0].fullmatch(between.join(rows[number - 1:end])) for between in (b"", b" ")):
+            return "%s: lines %d to %d are one line that was cut" % (said, number, end)
+    return said
+
+def encoded(data):
+    """What is to be said where a text is not in the form in which it was written."""
+    if b"\0" in data:
+        return "; it has NUL characters, as UTF-16: save it as UTF-8"
+    if re.search(rb"(?im)^Content-Transfer-Encoding: *(base64|quoted-printable)", data):
+        return "; it is a mail in the form that it is sent in: save its text"
+    return ""
 
 def kept_notes(data, file):
     """(the notes in a text that somebody has kept, be it a letter; what was passed over around them)."""
-    rows, notes, at, other = data.split(b"\n"), b"", 0, 0
-    wrapped = sum(row != clean for row, clean in zip(rows, unwrapped(data))) + (rows[-1] != b"")
-    for number, row in enumerate(unwrapped(data + b"\n\n"), 1):
+    rows, clean, notes, at, other = data.split(b"\n"), unwrapped(data + b"\n\n"), b"", 0, 0
+    wrapped = sum(row != line for row, line in zip(rows, clean)) + (rows[-1] != b"")
+    for number, row in enumerate(clean, 1):
         if at == len(SHAPES):
             at = at - 1 if row.startswith(b"\xe2\x80\x94") else 0
         fits = SHAPES[at][0].fullmatch(row)
         if at and not fits or not at and INNER.search(row):
-            raise Broken("line %d of %s is not %s, but %.60r" % (number, file, SHAPES[at][1], row))
+            raise Broken(misshapen(clean, number, at, file) + encoded(data))
         if at or fits:
             notes, at = notes + (b"" if at else b"\n") + row + b"\n", at + 1
         else:
             other += row != b""
     if not notes:
-        raise Broken("%s has no note: no line, from the first on, is %s" % (file, SHAPES[0][1]))
+        raise Broken("%s has no note: no line, from the first on, is %s%s" % (
+            file, SHAPES[0][1], encoded(data)))
     passed = "%s: around the notes, this was passed over: a byte order mark, blanks, CR, > or a missing " \
         "newline (lines: %d); other text (lines: %d)" % (file, wrapped, other)
     return notes_of(notes[1:], None), passed if wrapped or other else ""
