@@ -374,7 +374,7 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 		want(t, 1, "no valid key", "partner", "revoke", "-data", dir, name)
 		want(t, 0, "dry run", "import", "-data", dir, "-dry-run", "../../testdata/demo")
 		want(t, 1, "not a GTFS feed", "import", "-data", dir, "..")
-		want(t, 1, "has days until 2036-12-31", "import", "-data", dir, "-dry-run", over)
+		want(t, 1, "has days until 2037-01-01", "import", "-data", dir, "-dry-run", over)
 		want(t, 2, "-fare-per-km", "import", "-data", dir, "-fare-per-km", "cheap", "../../testdata/demo")
 		want(t, 1, "there is no such ticket", "ticket", "move", "-data", dir, "AAAAAAAAAAAAAAAAAAAAAA", "new")
 		want(t, 2, "not a ticket's id", "ticket", "status", "-data", dir, "x", "Prepaid")
