@@ -207,11 +207,11 @@ func (t *Tables) Over(now time.Time) bool {
 	return !ok || !t.begins(last+1).After(now)
 }
 
-// Ending says that a timetable with trips has no days for another week; "" is of one that has.
+// Ending says that a timetable with trips ends in a week or less; "" is of one that does not.
 func (t *Tables) Ending(now time.Time) string {
 	last, ok := t.LastDay()
 	switch {
-	case len(t.Trips) == 0 || ok && t.begins(last+1).After(now.AddDate(0, 0, 7)):
+	case len(t.Trips) == 0 || ok && t.begins(last-7).After(now):
 		return ""
 	case !t.Over(now):
 		return fmt.Sprintf("the last day of the timetable is %s: import the next one", last)

@@ -319,8 +319,8 @@ func TestATimetableThatSellsNothing(t *testing.T) {
 		now  time.Time
 		want string
 	}{
-		{time.Date(2036, 12, 25, 21, 59, 0, 0, time.UTC), ""},
-		{time.Date(2036, 12, 26, 8, 0, 0, 0, time.UTC), "the last day of the timetable is 2037-01-01: import"},
+		{time.Date(2036, 12, 24, 21, 59, 0, 0, time.UTC), ""},
+		{time.Date(2036, 12, 24, 23, 0, 0, 0, time.UTC), "the last day of the timetable is 2037-01-01: import"},
 		{time.Date(2037, 1, 1, 21, 59, 0, 0, time.UTC), "the last day of the timetable is 2037-01-01: import"},
 		{time.Date(2037, 1, 2, 8, 0, 0, 0, time.UTC), "all days of the timetable are over"},
 	} {
