@@ -167,6 +167,16 @@ func TestAFileOfAnotherOwner(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != 78 || !matches(says, string(out)) {
 			t.Errorf("%s: exit %d\n%s", name, code, out)
 		}
+		if name != firstFile {
+			continue
+		}
+		// So it is of a verb that opens the directory itself.
+		cmd = exec.Command(mine, "partner", "add", "-data", dir, "anna")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		out, _ = cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != 78 || !matches(says, string(out)) {
+			t.Errorf("partner add: exit %d\n%s", code, out)
+		}
 	}
 }
 
@@ -281,14 +291,14 @@ func TestAnotherUsersDirectoryIsRefused(t *testing.T) {
 		{"import", "-data", dir, "../../testdata/demo"},
 		{"forget", "-data", dir, "-email", "a@example.com", "-reason", "asked"},
 	} {
-		want(t, 1, both, verb...)
+		want(t, 78, both, verb...)
 	}
 	want(t, 0, "0 users", "user", "list", "-data", dir)
 	if tree(t, dir) != before {
 		t.Error("the directory was changed")
 	}
 	before = tree(t, backup)
-	if code, output := with(lines, "receive", backup); code != 1 || !matches(both, output) {
+	if code, output := with(lines, "receive", backup); code != 78 || !matches(both, output) {
 		t.Error(code, output)
 	}
 	if tree(t, backup) != before {
