@@ -181,6 +181,8 @@ func TestUsage(t *testing.T) {
 	want(t, 78, "-smtp-password-file: open", "serve", "-smtp", "mail:25", "-smtp-password-file", "nowhere")
 	want(t, 78, "-smtp-password-file: the first line of .* is empty", "serve", "-smtp", "mail:25",
 		"-smtp-password-file", os.DevNull)
+	want(t, 78, "-smtp-password-file: the first line of .* must be UTF-8", "serve", "-smtp", "mail:25",
+		"-smtp-password-file", written(t, "\xff\xfes\x00e\x00\n\x00"))
 	want(t, 2, "-max-transfers", "serve", "-max-transfers", "2")
 	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "0")
 	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "3651")
