@@ -60,7 +60,7 @@ func (c *call) receive() (int, error) {
 		return exitConfig, err
 	}
 	if err := dir.CheckOwner("journal", os.Geteuid()); err != nil {
-		return exitFailed, err
+		return exitCode(err), err
 	}
 	o := standby.Options{
 		NoClock: isLean,
