@@ -276,7 +276,7 @@ func (k *Keeper) send() {
 		err := error(nil)
 		for i := range lines {
 			if err == nil {
-				err = to.Line(&lines[i], true)
+				err = to.Line(&lines[i])
 			}
 		}
 		if len(lines) == 0 {
