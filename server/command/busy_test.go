@@ -79,7 +79,7 @@ func TestABusyDemo(t *testing.T) {
 	want(t, 2, "must be busy", "serve", "-data", fresh, "-demo", "full")
 	want(t, 2, "loopback address", "serve", "-data", fresh, "-demo", "busy", "-addr", "0.0.0.0:0")
 	for _, more := range [][]string{{"-rate", "50/s:200"}, {"-provider-url", "http://127.0.0.1:9/x"}} {
-		want(t, 2, "-demo busy goes without", append([]string{"serve", "-data", fresh, "-demo", "busy", "-addr",
-			"127.0.0.1:0"}, more...)...)
+		serve := []string{"serve", "-data", fresh, "-demo", "busy", "-addr", "127.0.0.1:0"}
+		want(t, 2, "-demo busy goes without", append(serve, more...)...)
 	}
 }
