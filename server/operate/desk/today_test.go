@@ -427,7 +427,7 @@ func TestTodaySaysThatATimetableEnds(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	const ends = "The last day of the timetable is 2026-11-26: import the next one."
+	const ends = "The last day of the timetable is 2026-11-27: import the next one."
 	o.lacks(o.see("/"), ends)
 	rig.Import(o, o.front.Server, rig.FeedWith(o, map[string][][2]string{
 		"calendar.txt":       {{"20361231", "20261126"}},
