@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"net/http"
 	"time"
 
@@ -35,7 +34,7 @@ func (s *Bench) PostClock(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now, frozen, seq, err := s.MoveClock(m, nil)
+	now, frozen, seq, err := s.MoveClock(m)
 	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
 		w.Time("now", now)
 		w.Bool("frozen", frozen)
@@ -43,8 +42,8 @@ func (s *Bench) PostClock(w http.ResponseWriter, r *http.Request) error {
 }
 
 // MoveClock moves the clock, stops it, or has it tick again, and brings about what is due by then. It returns
-// where the clock then is, and the line that says so. by is the operator who does it; nil is a request.
-func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, seq uint64, err error) {
+// where the clock then is, and the line that says so.
+func (s *Bench) MoveClock(m Move) (now time.Time, frozen bool, seq uint64, err error) {
 	// One at a time: whether loops wait must agree with the newest line.
 	s.moving.Lock()
 	defer s.moving.Unlock()
@@ -73,7 +72,7 @@ func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, se
 		if err != nil {
 			return nil, err
 		}
-		return []ledger.Entry{{Event: e, By: by}}, nil
+		return ledger.Entries(e), nil
 	}, func(ledger.State, time.Time) { s.Still.Store(frozen) })
 	if err == nil {
 		s.RunDue() // what is due by then happens before the answer
@@ -104,7 +103,8 @@ func (m *Move) from(at time.Time) time.Time {
 	return *m.To
 }
 
-// readMove reads the body of a move: by how much, or to when, or whether it stands still.
+// readMove reads the body of a move: by how much, or to when, or whether it stands still. Of how much, whole
+// milliseconds count.
 func readMove(w http.ResponseWriter, r *http.Request) (m Move, err error) {
 	err = web.ReadBody(w, r, false, func(in *wire.Reader) {
 		given := 0
@@ -112,9 +112,9 @@ func readMove(w http.ResponseWriter, r *http.Request) (m Move, err error) {
 			wire.May("advance", func() {
 				given++
 				in.Text(func(v string) bool {
-					by, err := ParseAdvance(v)
-					m.By = by
-					return err == nil
+					by, err := time.ParseDuration(v)
+					m.By = by.Truncate(time.Millisecond)
+					return err == nil && (by == 0 || by >= time.Millisecond)
 				}, "be a duration of at least a millisecond, as in 21m, or 0")
 			}),
 			wire.May("now", func() {
@@ -132,13 +132,4 @@ func readMove(w http.ResponseWriter, r *http.Request) (m Move, err error) {
 		}
 	})
 	return m, err
-}
-
-// ParseAdvance reads by how much a clock is moved: a duration as in 21m, of which whole milliseconds count.
-func ParseAdvance(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > 0 && d < time.Millisecond {
-		return 0, fmt.Errorf("%q is not a duration of at least a millisecond, as in 21m, or 0", text)
-	}
-	return d.Truncate(time.Millisecond), nil
 }

@@ -131,8 +131,6 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	s.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
 	s.post("/act/user-add", "email=olena@example.com&first-name=Olena&last-name=P&company=zorevia-lines"+
 		"&role=ADMIN&password=a-long-enough-Passw0rd")
-	s.post("/test/worlds", "do=make&name=a&from=main")
-	s.post("/test/faults", `rules={"on":"GET /v2/cities","do":"status","status":503}`)
 	s.post("/act/run-move", "trip="+trip+"&date="+date+"&minutes=30&reason=snow")
 	pages := []string{
 		"/",
@@ -145,7 +143,6 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 		"/messages",
 		"/partners",
 		"/users",
-		"/test",
 		"/waybill?date=" + date + "&trip=" + trip,
 		"/ticket?id=" + b.Tickets[0].ID,
 	}

@@ -49,7 +49,6 @@ func TestWhoReadsNamesIsRecorded(t *testing.T) {
 		"/users":                        "",
 		run:                             `"data":{"page":"/run","run":{"trip":"kl-0530","date":"2026-11-25"},"people":2,"by":{"uid":`,
 		"/waybill?date=" + date + "&trip=" + trip: "",
-		"/test":                            "",
 		"/partners":                        "",
 		"/search?q=" + b.Tickets[0].ID[:8]: "",
 	} {
