@@ -84,8 +84,6 @@ func (s *Desk) Handler() http.Handler {
 		"POST /verify":   s.postVerify,
 		"GET /messages":  s.getMessages,
 		"GET /letter":    s.getLetter,
-		"GET /partners":  s.getPartners,
-		"GET /users":     s.getUsers,
 		"POST /act/{op}": s.postAct,
 	} {
 		mux.HandleFunc(pattern, s.answer(h))

@@ -70,14 +70,11 @@ func TestNamesThatTurnTheDirectionStandAlone(t *testing.T) {
 	o.enter()
 	const name = "\u202eUkrainka"
 	b := o.book(name).Data.Booking
-	o.post("/act/user-add", "email=anna@example.com&first-name="+url.QueryEscape(name)+
-		"&last-name=Nowak&company=zorevia-lines&role=ADMIN&password=a-long-enough-Passw0rd",
-		"<strong>Done.</strong>")
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
 	alone := regexp.MustCompile(`(<(bdi|td|p|title)[^<>]*>|="[^"]*)[^<>"]*$`)
 	run := "?trip=" + trip + "&date=" + date
 	for _, page := range []string{"/booking?id=" + b.ID, "/search?q=ukrainka", "/run" + run, "/waybill" + run,
-		"/ticket?id=" + b.Tickets[0].ID, "/users"} {
+		"/ticket?id=" + b.Tickets[0].ID} {
 		before, text, found := strings.Cut(o.see(page, "Ukrainka"), name)
 		for ; found; before, text, found = strings.Cut(text, name) {
 			if !alone.MatchString(before) {
@@ -95,7 +92,7 @@ func TestTheJournalIsShownAsItGrows(t *testing.T) {
 	o.enter()
 	o.see("/journal", "timetable.imported", "in force", "partner.key_added", "Lines written since")
 	for i := range 30 {
-		o.post("/act/partner-add", fmt.Sprintf("name=p%d", i))
+		o.addPartner(fmt.Sprintf("p%d", i))
 	}
 	newest := o.see("/journal", `"p29"`, "Older lines")
 	hashes := regexp.MustCompile(`its hash: (\w{64})|line before: (\w{64})`).FindAllStringSubmatch(newest, -1)
@@ -206,7 +203,7 @@ func TestLinesAfterDamageAreShownInTheirOwnData(t *testing.T) {
 	o := newOperator(t)
 	o.enter()
 	for i := range 30 {
-		o.post("/act/partner-add", fmt.Sprintf("name=p%d", i))
+		o.addPartner(fmt.Sprintf("p%d", i))
 	}
 	told := `partner add: "p29"`
 	o.see("/journal", told)
@@ -340,33 +337,6 @@ func TestMessagesAreShownAsPassengersReadThem(t *testing.T) {
 	}
 }
 
-// Decision desk.pages: company users are given access and removed; the password goes nowhere but into its
-// hash.
-func TestUsersAreGivenAccess(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.enter()
-	o.see("/users", "There are no company users.", "zorevia-lines")
-	form := "email=olena@example.com&first-name=Olena&last-name=P&company=zorevia-lines&role=ADMIN" +
-		"&desk-back=/users"
-	bad := strings.Replace(form, "ADMIN", "BOSS", 1)
-	shown := o.post(
-		"/act/user-add",
-		bad+"&password=too-secret",
-		"<strong>Not done:</strong>",
-		`value="Olena"`,
-	)
-	if strings.Contains(shown, "too-secret") {
-		t.Error("the password comes back")
-	}
-	o.post("/act/user-add", form+"&password=a-long-enough-Passw0rd", "<strong>Done.</strong>",
-		"ADMIN of zorevia-lines", "not signed in")
-	if strings.Contains(o.journal(), "a-long-enough-Passw0rd") {
-		t.Error("the password is in the journal")
-	}
-	o.post("/act/user-remove", "email=olena@example.com&desk-back=/users", "There are no company users.")
-}
-
 // The desk has no page for what only verbs and the control listener do: such an address is that of no page.
 func TestAnAddressThatIsGoneIsThatOfNoPage(t *testing.T) {
 	t.Parallel()
@@ -376,13 +346,14 @@ func TestAnAddressThatIsGoneIsThatOfNoPage(t *testing.T) {
 	if status != http.StatusNotFound {
 		t.Fatal(status, nowhere)
 	}
-	for _, path := range []string{"/test"} {
+	for _, path := range []string{"/partners", "/users", "/test"} {
 		if status, body := o.get(path); status != http.StatusNotFound || body != nowhere {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	for _, path := range []string{"/test/clock", "/test/faults", "/test/worlds"} {
-		resp, err := o.PostForm(o.base+path, url.Values{"advance": {"21m"}, "desk-back": {"/"}})
+	for _, path := range []string{"/test/clock", "/test/faults", "/test/worlds", "/act/partner-add",
+		"/act/partner-revoke", "/act/user-add", "/act/user-remove"} {
+		resp, err := o.PostForm(o.base+path, url.Values{"name": {"anna"}, "advance": {"21m"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -400,7 +371,7 @@ func TestPagesHaveAPolicy(t *testing.T) {
 	b := o.book("Ukrainka").Data.Booking
 	for _, path := range []string{"/", "/runs", run, "/search", "/booking?id=" + b.ID, "/journal",
 		"/messages",
-		"/partners", "/users", "/waybill?date=" + date + "&trip=" + trip, "/ticket?id=" + b.Tickets[0].ID,
+		"/waybill?date=" + date + "&trip=" + trip, "/ticket?id=" + b.Tickets[0].ID,
 		"/nothing", "/booking?id=x", "/ticket?id=x", "/run?trip=none&date=" + date, "/run?trip=a&date=b",
 		"/runs?date=25.11.2026", "/waybill?trip=none&date=" + date} {
 		resp, err := o.Get(o.base + path)
