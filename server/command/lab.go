@@ -259,7 +259,7 @@ func (t *testBench) fill(s *server.Server, key string) error {
 	}
 	if t.clock {
 		town.Pass = func(d time.Duration) error {
-			_, _, _, err := t.bench.MoveClock(bench.Move{By: d}, nil)
+			_, _, _, err := t.bench.MoveClock(bench.Move{By: d})
 			return err
 		}
 	}

@@ -356,8 +356,7 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 	pay := "/v2/bookings/" + b.ID + "/pay"
 	o.ask("POST", pay, `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
 	o.see("/", "No e-mail leaves this machine: there is no mail server. 1 e-mail became a file since the directory was made.")
-	o.post("/test/faults", "rules="+url.QueryEscape(
-		`{"on":"POST /v2/bookings/{id}/book","times":1,"do":"message-fails"}`), "The rules are in force.")
+	o.goesWrong(`{"on":"POST /v2/bookings/{id}/book","times":1,"do":"message-fails"}`)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
 	silent = true
 	one := strings.NewReader(`{"ticketIds":["` + b.Tickets[1].ID + `"]}`)
