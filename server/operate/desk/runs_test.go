@@ -16,7 +16,8 @@ func TestTodaySaysWhatThereIs(t *testing.T) {
 	o := newOperator(t)
 	o.enter()
 	o.see("/", "Nothing has been sold yet.", "No e-mail leaves this machine", "TEST CLOCK", "frozen",
-		"4 companies, 72 trips", "none are asked", "<code>waybill partner</code>", "<code>waybill user</code>")
+		"4 companies, 72 trips", "none are asked", "<code>waybill partner</code>",
+		"<code>waybill user</code>")
 	b := o.book("Ukrainka", "Franko").Data.Booking
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
 	o.post("/act/run-move", "trip="+trip+"&date="+date+"&minutes=30&reason=snow")
