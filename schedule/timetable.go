@@ -155,42 +155,70 @@ func (t *Tables) ServiceDays() (first, end Day) {
 	first = Day(math.MaxInt32)
 	end = Day(math.MinInt32)
 	for i := range t.Trips {
-		s := &t.Services[t.Trips[i].Service]
-		for word, days := range s.Bits {
-			if days != 0 {
-				from := s.First + Day(64*word)
-				first = min(first, from+Day(bits.TrailingZeros64(days)))
-				end = max(end, from+Day(bits.Len64(days)))
-			}
+		from, to := t.Services[t.Trips[i].Service].days()
+		first = min(first, from)
+		end = max(end, to)
+	}
+	return first, end
+}
+
+// days returns the first day on which the service runs, and the end: the day after the last. Without any the
+// first is after the end.
+func (s *Service) days() (first, end Day) {
+	first, end = Day(math.MaxInt32), Day(math.MinInt32)
+	for word, days := range s.Bits {
+		if days != 0 {
+			from := s.First + Day(64*word)
+			first = min(first, from+Day(bits.TrailingZeros64(days)))
+			end = from + Day(bits.Len64(days))
 		}
 	}
 	return first, end
 }
 
-// Over returns the instant at which the last day with a trip is over by the clocks of all companies. It is
-// zero where there is none.
-func (t *Tables) Over() (over time.Time) {
-	first, end := t.ServiceDays()
-	for i := range t.Companies {
-		loc, err := time.LoadLocation(t.Companies[i].Zone)
-		if err != nil || first >= end {
-			continue
-		}
-		if at := time.Unix((&zone{loc: loc}).start(end), 0); at.After(over) {
-			over = at
-		}
+// LastDay returns the last day, by the clocks of companies, on which a run leaves a stop: a run of the last
+// service day leaves after midnight, too. It is false where no trip has a day.
+func (t *Tables) LastDay() (last Day, ok bool) {
+	last = Day(math.MinInt32)
+	for i := range t.Trips {
+		x := &t.Trips[i]
+		times := t.Times[x.Times]
+		_, end := t.Services[x.Service].days()
+		last = max(last, end-1+Day((times[len(times)-3]+x.Shift)/(24*3600))) // of the last departure
 	}
-	return over
+	first, end := t.ServiceDays()
+	return last, first < end
 }
 
-// Ending says that a timetable with trips has no days for another week; "" is of one that has.
+// begins returns the instant at which a day has begun by the clocks of all companies.
+func (t *Tables) begins(d Day) (begun time.Time) {
+	for i := range t.Companies {
+		loc, err := time.LoadLocation(t.Companies[i].Zone)
+		if err != nil {
+			continue
+		}
+		if at := time.Unix((&zone{loc: loc}).start(d), 0); at.After(begun) {
+			begun = at
+		}
+	}
+	return begun
+}
+
+// Over reports whether the last day with a departure is over by the clocks of all companies. It is where
+// there is none.
+func (t *Tables) Over(now time.Time) bool {
+	last, ok := t.LastDay()
+	return !ok || !t.begins(last+1).After(now)
+}
+
+// Ending says that a timetable with trips ends in a week or less; "" is of one that does not.
 func (t *Tables) Ending(now time.Time) string {
-	_, end := t.ServiceDays()
-	switch over := t.Over(); {
-	case len(t.Trips) == 0 || over.After(now.AddDate(0, 0, 7)):
+	last, ok := t.LastDay()
+	switch {
+	case len(t.Trips) == 0 || ok && t.begins(last-7).After(now):
 		return ""
-	case over.After(now):
-		return fmt.Sprintf("the last day of the timetable is %s: import the next one", end-1)
+	case !t.Over(now):
+		return fmt.Sprintf("the last day of the timetable is %s: import the next one", last)
 	}
 	return "all days of the timetable are over: nothing is sold until the next one is imported"
 }

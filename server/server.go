@@ -182,7 +182,7 @@ func newServer(cfg Config, shared web.Config) *Server {
 	s.Admin = admin.New(core, &s.identity, s.company.WriteReports, s.carrier, s.outbox, s.provider,
 		s.witness)
 	s.ops = ops.New(core, cfg.Connections, s.witness.Known)
-	s.Desk = desk.New(core, s.Admin, s.carrier, s.outbox, s.witness, s.lab().Desk)
+	s.Desk = desk.New(core, s.Admin, s.carrier, s.outbox, s.witness)
 	s.reference = reference.New(core, s.search)
 	s.route()
 	return s

@@ -20,13 +20,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"waybill/auth"
+	"waybill/auth/secret"
 )
 
 const (
@@ -163,7 +163,7 @@ func since(then *atomic.Int64, now time.Time) time.Duration {
 // get reads a file, or what a URL answers.
 func (c *Client) get(ctx context.Context, address string) ([]byte, error) {
 	if !strings.Contains(address, "://") {
-		f, err := os.Open(address)
+		f, err := secret.Open(address)
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -311,6 +312,10 @@ func TestKeysMayBeInAFile(t *testing.T) {
 	show("the file removed", 'b', 3*time.Hour, true)
 	write(keySet("b") + strings.Repeat(" ", 1<<20-len(keySet("b"))))
 	show("a file of the most that is read", 'b', 4*time.Hour, true)
+	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	show("a pipe that nobody writes into", 'b', 5*time.Hour, true)
 }
 
 // Decision idtoken.checked: of logins at the same time one fetches the keys, and all have them.

@@ -243,12 +243,21 @@ func TestEmptyOptionalFiles(t *testing.T) {
 
 // A quote in a quoted cell that is not doubled is read as it stands, and named.
 func TestAQuoteInAQuotedCell(t *testing.T) {
-	f := plain().edit(t, "stops.txt", "b,Bravo,", `b,"Bra"vo",`)
-	if s, ok := clean(t, f).stop("b"); !ok || s.Place != `Bra"vo` {
-		t.Errorf("the stop is called %q", s.Place)
-	}
-	want := "quotes in quoted cells that are not doubled, which are read as they stand: 1, first at stops.txt:3"
-	if said := decisions(t, f); !slices.Contains(said, want) {
-		t.Errorf("the import says %q, want %q", said, want)
+	for cell, place := range map[string]string{
+		`"Bra"vo"`:                `Bra"vo`,
+		`"Hotel "Ukraine""`:       `Hotel "Ukraine"`,
+		`"Hotel "Ukraine"" `:      `Hotel "Ukraine"`,
+		`"Main "Hall" x"`:         `Main "Hall" x`,
+		`"a"b" c"`:                `a"b" c`,
+		`"The "A" and ""B"" "C""`: `The "A" and "B" "C"`,
+	} {
+		f := plain().edit(t, "stops.txt", "b,Bravo,", "b,"+cell+",")
+		if s, ok := clean(t, f).stop("b"); !ok || s.Place != place {
+			t.Errorf("%s: the stop is called %q", cell, s.Place)
+		}
+		want := "quotes in quoted cells that are not doubled, which are read as they stand: 1, first at stops.txt:3"
+		if said := decisions(t, f); !slices.Contains(said, want) {
+			t.Errorf("%s: the import says %q, want %q", cell, said, want)
+		}
 	}
 }

@@ -78,4 +78,8 @@ func TestABusyDemo(t *testing.T) {
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	want(t, 2, "must be busy", "serve", "-data", fresh, "-demo", "full")
 	want(t, 2, "loopback address", "serve", "-data", fresh, "-demo", "busy", "-addr", "0.0.0.0:0")
+	for _, more := range [][]string{{"-rate", "50/s:200"}, {"-provider-url", "http://127.0.0.1:9/x"}} {
+		serve := []string{"serve", "-data", fresh, "-demo", "busy", "-addr", "127.0.0.1:0"}
+		want(t, 2, "-demo busy goes without", append(serve, more...)...)
+	}
 }

@@ -301,7 +301,8 @@ func exitCode(err error) int {
 		errors.Is(err, server.ErrMovedClock), errors.Is(err, standby.ErrMovedClock),
 		errors.Is(err, stand.ErrClock), errors.Is(err, stand.ErrSeed), errors.Is(err, stand.ErrBusy),
 		errors.Is(err, front.ErrSocketPath), errors.Is(err, syscall.ENOTDIR),
-		errors.As(err, new(*keep.Ahead)), errors.Is(err, keep.ErrForm), errors.Is(err, standby.ErrHeld):
+		errors.As(err, new(*keep.Ahead)), errors.Is(err, keep.ErrForm), errors.Is(err, standby.ErrHeld),
+		errors.As(err, new(*durable.OtherOwner)):
 		return exitConfig
 	}
 	return exitFailed

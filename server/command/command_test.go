@@ -179,8 +179,16 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "sender: .x. is not a bare", "serve", "-smtp-from", "x")
 	want(t, 2, "need -smtp", "serve", "-smtp-tls", "starttls")
 	want(t, 78, "-smtp-password-file: open", "serve", "-smtp", "mail:25", "-smtp-password-file", "nowhere")
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	want(t, 78, "-smtp-password-file: the first line of .* is empty", "serve", "-smtp", "mail:25",
+		"-smtp-password-file", empty)
+	want(t, 78, "-smtp-password-file: open .* is not a regular file", "serve", "-smtp", "mail:25",
 		"-smtp-password-file", os.DevNull)
+	want(t, 78, "-smtp-password-file: the first line of .* must be UTF-8", "serve", "-smtp", "mail:25",
+		"-smtp-password-file", written(t, "\xff\xfes\x00e\x00\n\x00"))
 	want(t, 2, "-max-transfers", "serve", "-max-transfers", "2")
 	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "0")
 	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "3651")
@@ -397,7 +405,7 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 		want(t, 1, "no valid key", "partner", "revoke", "-data", dir, name)
 		want(t, 0, "dry run", "import", "-data", dir, "-dry-run", "../../testdata/demo")
 		want(t, 1, "not a GTFS feed", "import", "-data", dir, "..")
-		want(t, 1, "has days until 2036-12-31", "import", "-data", dir, "-dry-run", over)
+		want(t, 1, "has days until 2037-01-01", "import", "-data", dir, "-dry-run", over)
 		want(t, 2, "-fare-per-km", "import", "-data", dir, "-fare-per-km", "cheap", "../../testdata/demo")
 		want(t, 1, "there is no such ticket", "ticket", "move", "-data", dir, "AAAAAAAAAAAAAAAAAAAAAA", "new")
 		want(t, 2, "not a ticket's id", "ticket", "status", "-data", dir, "x", "Prepaid")

@@ -181,7 +181,7 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 		return exitUsage, verify.Failed(c.fsys, err), err
 	}
 	for _, vkey := range c.list("witness-key") {
-		key, err := note.ParseKey(note.Unwrap(vkey))
+		key, err := note.ParseWitnessKey(vkey)
 		if err != nil {
 			err = fmt.Errorf("-witness-key %.60q %w", vkey, err)
 			return exitUsage, verify.Failed(c.fsys, err), err

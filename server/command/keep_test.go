@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"waybill/server/lab/rig"
+	"waybill/store/durable/readonly"
+	"waybill/store/journal"
 )
 
 // Decision keep.answers: `serve -keep 'waybill receive DIR'`: whenever the server is killed, the keeper has
@@ -102,6 +104,19 @@ func TestAKeeperThatBeginsWronglyStopsTheStart(t *testing.T) {
 	if cmd.ProcessState.ExitCode() != 78 || content(t, backup, firstFile) != old ||
 		!strings.Contains(string(out), "or this machine had that line, and an older backup stands here now") {
 		t.Errorf("%v\n%s", cmd.ProcessState, out)
+	}
+	// A directory of another journal is named, and nobody is told to serve it.
+	other := filepath.Join(t.TempDir(), "other")
+	want(t, 0, "", "import", "-data", other, "../../testdata/demo")
+	theirs, _, _ := journal.ReadOrigin(readonly.Dir(dir))
+	ours, _, _ := journal.ReadOrigin(readonly.Dir(other))
+	cmd = exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", other, "-keep",
+		bin+" receive -keeper "+standby)
+	out, _ = cmd.CombinedOutput()
+	says := fmt.Sprintf("it keeps another journal, %q, up to line 4, and this one is %q", theirs, ours)
+	if cmd.ProcessState.ExitCode() != 78 || !strings.Contains(string(out), says) ||
+		strings.Contains(string(out), "serve its") {
+		t.Errorf("%v, without %s\n%s", cmd.ProcessState, says, out)
 	}
 	before := content(t, dir, firstFile)
 	lines := strings.Count(before, "\n")

@@ -175,6 +175,9 @@ func (c *call) demo(set *bench.Settings, addr string) error {
 		return fmt.Errorf("-demo %q must be busy or left out", kind)
 	case !isLoopback(addr):
 		return errors.New("-demo busy needs a loopback address in -addr")
+	case c.text("rate") != "" || c.text("provider-url") != "":
+		// The sales are calls as a partner's are: refused ones would leave half a demo.
+		return errors.New("-demo busy goes without -rate and -provider-url; start again with them later")
 	}
 	set.Busy = true
 	if set.TestClock {
@@ -256,7 +259,7 @@ func (t *testBench) fill(s *server.Server, key string) error {
 	}
 	if t.clock {
 		town.Pass = func(d time.Duration) error {
-			_, _, _, err := t.bench.MoveClock(bench.Move{By: d}, nil)
+			_, _, _, err := t.bench.MoveClock(bench.Move{By: d})
 			return err
 		}
 	}

@@ -450,6 +450,8 @@ func TestKeyWithoutCheckpoints(t *testing.T) {
 	want(t, 2, `(?s)^.{1,600}is of type 6, which this program cannot check.{1,60}$`, "verify", "-data", dir,
 		"-witness-key", other)
 	want(t, 1, `(?s)^.{1,600}: file name too long\n$`, "verify", "-data", dir, "-against", other)
+	_, vkey := with("", "checkpoint", "-data", dir, "-key")
+	want(t, 2, "an author's .type 1., not a witness's .type 4.", "verify", "-data", dir, "-witness-key", vkey)
 	want(t, 2, "-key checks the checkpoints of -against", "verify", "-data", dir, "-key",
 		filepath.Join(dir, "checkpoint.pub"))
 }

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,6 +179,15 @@ func TestACertificateIsRenewedOrTold(t *testing.T) {
 		writePair(t, cert, key, 3, 90*day)
 		time.Sleep(day)
 		get(3, 3)
+		if err := errors.Join(os.Remove(key), syscall.Mkfifo(key, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		get(3, 4) // nobody writes into the pipe, and no handshake waits for it
+		writePair(t, cert, filepath.Join(dir, "other.pem"), 4, 90*day)
+		if err := os.Rename(filepath.Join(dir, "other.pem"), key); err != nil {
+			t.Fatal(err)
+		}
+		get(4, 4)
 		if said := logged.String(); !strings.Contains(said, cert) || strings.Contains(said, "PRIVATE") {
 			t.Error(said)
 		}

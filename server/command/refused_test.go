@@ -167,6 +167,16 @@ func TestAFileOfAnotherOwner(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != 78 || !matches(says, string(out)) {
 			t.Errorf("%s: exit %d\n%s", name, code, out)
 		}
+		if name != firstFile {
+			continue
+		}
+		// So it is of a verb that opens the directory itself.
+		cmd = exec.Command(mine, "partner", "add", "-data", dir, "anna")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		out, _ = cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != 78 || !matches(says, string(out)) {
+			t.Errorf("partner add: exit %d\n%s", code, out)
+		}
 	}
 }
 
@@ -178,17 +188,17 @@ func TestHandsOnADirectory(t *testing.T) {
 	bin, dir := build(t)
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	deep := filepath.Join(filepath.Dir(dir), strings.Repeat("deep/", 30))
-	err := errors.Join(os.MkdirAll(deep, 0o700), os.Rename(dir, filepath.Join(deep, "data")))
+	err := errors.Join(os.MkdirAll(deep, 0o700), os.Rename(dir, filepath.Join(deep, "my data")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir = filepath.Join(deep, "data")
+	dir = filepath.Join(deep, "my data")
 	warned := regexp.MustCompile(`"WARN","msg":"(?:other users|a file of the journal).*"run":"([^"]*)"`)
 	start := func() (runs [][]string) {
-		cmd := exec.Command(bin, "serve", "-data", "data", "-addr", "127.0.0.1:0")
+		cmd := exec.Command(bin, "serve", "-data", "my data", "-addr", "127.0.0.1:0")
 		cmd.Dir = deep
 		p := startCommand(t, cmd)
-		verb := exec.Command(bin, "partner", "list", "-data", "data")
+		verb := exec.Command(bin, "partner", "list", "-data", "my data")
 		verb.Dir = deep
 		if out, err := verb.CombinedOutput(); p.base == "" || err != nil {
 			t.Fatalf("%v: %s%s", err, out, p.said)
@@ -197,10 +207,13 @@ func TestHandsOnADirectory(t *testing.T) {
 		cmd.Wait()
 		return warned.FindAllStringSubmatch(p.said.String(), -1)
 	}
-	if runs := start(); runs != nil {
-		t.Error(runs)
+	folder := filepath.Join(dir, "journal", "old") // which has several names, and is no file
+	err = os.Mkdir(folder, 0o700)
+	if runs := start(); runs != nil || err != nil {
+		t.Error(err, runs)
 	}
 	err = errors.Join(
+		os.Remove(folder),
 		os.Chmod(filepath.Join(dir, "checkpoint.key"), 0o640),
 		os.Chmod(filepath.Join(dir, "keys"), 0o755),
 		os.Link(filepath.Join(dir, firstFile), filepath.Join(deep, "link")))
@@ -281,14 +294,14 @@ func TestAnotherUsersDirectoryIsRefused(t *testing.T) {
 		{"import", "-data", dir, "../../testdata/demo"},
 		{"forget", "-data", dir, "-email", "a@example.com", "-reason", "asked"},
 	} {
-		want(t, 1, both, verb...)
+		want(t, 78, both, verb...)
 	}
 	want(t, 0, "0 users", "user", "list", "-data", dir)
 	if tree(t, dir) != before {
 		t.Error("the directory was changed")
 	}
 	before = tree(t, backup)
-	if code, output := with(lines, "receive", backup); code != 1 || !matches(both, output) {
+	if code, output := with(lines, "receive", backup); code != 78 || !matches(both, output) {
 		t.Error(code, output)
 	}
 	if tree(t, backup) != before {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"waybill/auth"
 	"waybill/auth/oidc"
@@ -163,15 +164,18 @@ func (c *call) mailPassword(cfg *server.Config) error {
 // a process can be read by others on the machine.
 func (c *call) passwordIn(flag string) (string, error) {
 	file := c.text(flag)
-	text, err := os.ReadFile(file)
+	text, err := secret.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("-%s: %w", flag, err)
 	}
 	// Editors end a file with a newline, some with two characters, and some begin it with a mark: none
 	// of them is of the password.
 	line, _, _ := strings.Cut(string(text), "\n")
-	if line = strings.TrimSuffix(strings.TrimPrefix(line, "\ufeff"), "\r"); line == "" {
+	switch line = strings.TrimSuffix(strings.TrimPrefix(line, "\ufeff"), "\r"); {
+	case line == "":
 		err = fmt.Errorf("-%s: the first line of %s is empty", flag, file)
+	case !utf8.ValidString(line) || web.HasControl(line):
+		err = fmt.Errorf("-%s: the first line of %s must be UTF-8 without control characters", flag, file)
 	}
 	return line, err
 }
@@ -229,10 +233,7 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 		}
 		if errors.As(err, new(*journal.Damage)) {
 			inspect.NameMerged(readonly.Dir(cfg.Dir), err)
-			err = fmt.Errorf("%w; waybill verify -data %s says what to do", err, cfg.Dir)
-		}
-		if errors.As(err, new(*durable.OtherOwner)) {
-			return exitConfig, err
+			err = fmt.Errorf("%w; waybill verify -data %s says what to do", err, durable.ForShell(cfg.Dir))
 		}
 		return exitCode(err), err
 	}
@@ -271,7 +272,7 @@ func warnOfHands(cfg server.Config) {
 	for _, name := range []string{"checkpoint.key", "keys"} {
 		path := filepath.Join(cfg.Dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode()&0o044 != 0 {
-			open = append(open, path)
+			open = append(open, durable.ForShell(path))
 		}
 	}
 	if len(open) > 0 {
@@ -285,10 +286,10 @@ func warnOfHands(cfg server.Config) {
 		if err != nil {
 			continue
 		}
-		if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok && f.Type().IsRegular() && stat.Nlink > 1 {
 			cfg.Log.Warn("a file of the journal has another name, too, as in a copy by links: what is "+
 				"written here is written there, and what is erased stays there; stop the server before the "+
-				"command that mends it", "file", f.Name(), "run", "find "+dir+
+				"command that mends it", "file", f.Name(), "run", "find "+durable.ForShell(dir)+
 				" -type f -links +1 -exec cp -p {} {}.tmp ';' -exec mv {}.tmp {} ';'")
 			return
 		}
@@ -334,7 +335,8 @@ func (p *Process) greet(f *front.Front, cfg server.Config, tests *testBench) err
 // a company user, and shows the way to a paid ticket: commands, to be pasted into a shell. Key and password
 // are shown this once, with the commands that are of the test bench.
 func (p *Process) welcome(s *server.Server, cfg server.Config, base, key, ofBench string) error {
-	verb := "waybill partner add -data " + cfg.Dir + " NAME"
+	dir := durable.ForShell(cfg.Dir)
+	verb := "waybill partner add -data " + dir + " NAME"
 	timetable := ""
 	_, err := s.Store.Glance(func(st ledger.State, _ time.Time) { timetable = st.TimetableHash() })
 	switch {
@@ -342,7 +344,7 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key, ofBenc
 		return err
 	case timetable == "":
 		cfg.Log.Info("the data directory has no timetable; import one and add a partner",
-			"import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
+			"import", "waybill import -data "+dir+" FEED", "partner", verb)
 		return nil
 	case key == "":
 		cfg.Log.Info("to make another API key", "run", verb)

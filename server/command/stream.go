@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"waybill/server/command/terminal"
 	"waybill/server/front"
@@ -20,13 +18,13 @@ import (
 // tail writes lines of the journal, until it ends or the process should. What reads them may stop when it
 // likes: what it has got is on the disk here, and it knows from where to ask again.
 func (c *call) tail() (int, error) {
-	o := tail.Options{
-		From:   c.get("from").(uint64),
-		Format: c.text("format"),
+	format := c.text("format")
+	if format != "json" && format != "copy" {
+		return exitUsage, fmt.Errorf("-format %q must be one of json, copy", format)
 	}
-	if !slices.Contains(tail.Formats, o.Format) {
-		return exitUsage, fmt.Errorf("-format %q must be one of %s", o.Format,
-			strings.Join(tail.Formats, ", "))
+	o := tail.Options{
+		From: c.get("from").(uint64),
+		Copy: format == "copy",
 	}
 	if o.From < 1 {
 		return exitUsage, fmt.Errorf("-from %d: the first line is 1", o.From)
@@ -60,7 +58,7 @@ func (c *call) receive() (int, error) {
 		return exitConfig, err
 	}
 	if err := dir.CheckOwner("journal", os.Geteuid()); err != nil {
-		return exitFailed, err
+		return exitCode(err), err
 	}
 	o := standby.Options{
 		NoClock: isLean,

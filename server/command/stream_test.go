@@ -81,7 +81,7 @@ func TestAStandbyByAPipe(t *testing.T) {
 	s.cmd.Wait()
 	want(t, 0, "^sound", "verify", "-data", standby)
 	want(t, 0, "forked", "log", "-data", standby)
-	want(t, 2, "must be one of json, copy, sql", "tail", "-data", dir, "-format", "xml")
+	want(t, 2, `^waybill: -format "sql" must be one of json, copy\n`, "tail", "-data", dir, "-format", "sql")
 	want(t, 2, "the first line is 1", "tail", "-data", dir, "-from", "0")
 }
 

@@ -285,7 +285,7 @@ var runVerbs = []verb{
 			{"from", uint64(1), "the `seq` of the first line"},
 			{"follow", false, "write further lines as they come, until the command is stopped"},
 			{"format", "json",
-				"the `format`: json (the lines), copy (also the files that waybill receive needs) or sql (for the tables of export)"}}},
+				"the `format`: json (the lines) or copy (also the files that waybill receive needs)"}}},
 	{"receive", "DIR", "append the lines of tail -format copy to a standby",
 		"The lines are read from standard input. The last line of each batch is printed once it is on the disk.",
 		(*call).receive, []option{

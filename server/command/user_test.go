@@ -49,6 +49,8 @@ func TestUserVerbs(t *testing.T) {
 			{"", 2, "-role: \"OWNER\" is not one of ADMIN, VIEWER", add("-role", "OWNER")},
 			{"", 2, "-email", []string{"user", "add", "-data", dir, "-email", "anna", "-company", "zorevia-lines", "-role", "ADMIN"}},
 			{"", 2, "-company", []string{"user", "add", "-data", dir, "-email", "anna@example.com", "-role", "ADMIN"}},
+			{"", 2, `-email "anna\\u00ad@example.com" is not`, []string{"user", "add", "-data", dir, "-email",
+				"anna\u00ad@example.com", "-company", "zorevia-lines", "-role", "ADMIN"}},
 			{"", 1, "first line of standard input", add("-first-name", "Anna", "-last-name", "Nowak", "-role", "ADMIN")},
 			{"secret\n", 1, "first name", add("-role", "ADMIN")},
 			{"secret\r\nmore\n", 0, "anna@example.com is ADMIN of zorevia-lines\n",

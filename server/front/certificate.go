@@ -5,9 +5,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
+
+	"waybill/auth/secret"
 )
 
 // Certificate is a key pair in two files, which are read again at each handshake: certificates are renewed
@@ -29,8 +30,8 @@ type Certificate struct {
 func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cert, err := os.ReadFile(c.Cert)
-	key, failed := os.ReadFile(c.Key)
+	cert, err := secret.ReadFile(c.Cert)
+	key, failed := secret.ReadFile(c.Key)
 	err = cmp.Or(err, failed)
 	if read := string(cert) + string(key); err != nil || read != c.used {
 		pair, wrong := tls.X509KeyPair(cert, key)

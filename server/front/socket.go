@@ -13,6 +13,7 @@ import (
 
 	"waybill/server/frame/web"
 	"waybill/server/operate/admin"
+	"waybill/store/durable"
 )
 
 // ErrSocketPath is returned for a directory whose socket the system could not address.
@@ -50,7 +51,8 @@ func Reach(dir string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s cannot be opened by this user", dir)
 	}
-	return fmt.Errorf("no server has %s open; start one: waybill serve -data %s", dir, dir)
+	return fmt.Errorf("no server has %s open; start one: waybill serve -data %s", dir,
+		durable.ForShell(dir))
 }
 
 // StepBackBeside reports whether a server has the directory open, and if so has this process step back: what

@@ -119,7 +119,7 @@ func (w *World) World(t testing.TB) *World {
 func (w *World) Advance(d time.Duration) {
 	w.t.Helper()
 	move := bench.Move{By: d.Truncate(time.Millisecond)}
-	if _, _, _, err := w.world.Bench.MoveClock(move, nil); err != nil {
+	if _, _, _, err := w.world.Bench.MoveClock(move); err != nil {
 		w.t.Fatalf("waybilltest: the clock cannot be moved by %s: %v", d, err)
 	}
 }

@@ -248,6 +248,17 @@ func TestAFileOfAnotherUser(t *testing.T) {
 		strings.Contains(err.Error(), "run it as") != (self != root) {
 		t.Error(err)
 	}
+	for path, want := range map[string]string{
+		"/tmp/wäybill-data": "/tmp/wäybill-data",
+		"my data":           "'my data'",
+		"-data":             "./-data",
+		"- o'clock;":        `'./- o'\''clock;'`,
+	} {
+		o := OtherOwner{Dir: path, Process: 54321}
+		if !strings.HasSuffix(o.Error(), ": chown -R 54321 "+want) {
+			t.Errorf("%s: %v", path, &o)
+		}
+	}
 	there := &fs.PathError{Op: "open", Path: "/elsewhere", Err: syscall.EACCES}
 	for err, uid := range map[error]int{denied: self, there: 54321, syscall.EACCES: 54321, ErrLocked: 54321} {
 		if got := d.Denied(err, uid); got != err {

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -23,7 +25,7 @@ type OtherOwner struct {
 func (o *OtherOwner) Error() string {
 	do := "run it as " + userName(o.Owner)
 	if o.Process != root {
-		mend := fmt.Sprintf("chown -R %d %s", o.Process, o.Dir)
+		mend := fmt.Sprintf("chown -R %d %s", o.Process, ForShell(o.Dir))
 		do = map[bool]string{true: mend, false: do + ", or: " + mend}[o.Owner == root]
 	}
 	return fmt.Sprintf("%s belongs to the user %s, but this process runs as %s: %s",
@@ -31,6 +33,20 @@ func (o *OtherOwner) Error() string {
 }
 
 const root = 0 // the user
+
+// plain is a path that no shell reads as more than itself.
+var plain = regexp.MustCompile(`^[\pL\pN_./,:@%+=-]+$`)
+
+// ForShell returns a path as it stands in a command that somebody pastes into a shell.
+func ForShell(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	if !plain.MatchString(path) {
+		path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
 
 // userName returns a user's name and number, or the number alone where the system has no name for it.
 func userName(uid int) string {

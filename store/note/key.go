@@ -75,6 +75,15 @@ func ParseKey(vkey string) (Key, error) {
 	return k, nil
 }
 
+// ParseWitnessKey reads a vkey of a witness, as people hand it back.
+func ParseWitnessKey(vkey string) (Key, error) {
+	key, err := ParseKey(Unwrap(vkey))
+	if err == nil && !key.IsWitness() {
+		err = errors.New("is an author's (type 1), not a witness's (type 4)")
+	}
+	return key, err
+}
+
 // String returns the vkey.
 func (k Key) String() string {
 	material := append([]byte{k.kind}, k.public...)

@@ -59,14 +59,6 @@ type Edge struct {
 	Full func(level int, root Hash)
 }
 
-// EdgeOf returns the edge of the tree of size leaves, by the roots that [Edge.Roots] returns of it.
-func EdgeOf(size uint64, roots []Hash) Edge {
-	return Edge{
-		size:  size,
-		roots: slices.Clone(roots),
-	}
-}
-
 // Roots returns the roots of the full trees that the leaves make up, the largest first: one for each bit that
 // is set in the size. They are nodes of every tree that has grown out of this one.
 func (e *Edge) Roots() []Hash { return slices.Clone(e.roots) }

@@ -205,8 +205,11 @@ func acts(c rune) bool {
 }
 
 // closing finds the quote that ends a quoted cell, or -1. It is not doubled, and only blanks may come
-// between it and the comma or the line's end. A quote in front of anything else is a part of the cell.
+// between it and the comma or the line's end. A quote in front of anything else is a part of the cell. So is
+// the next one, which closes what it has opened: only the quote after that may end the cell.
 func closing(line string) int {
+	opened := false // a quote that is a part of the cell
+	ends := func(after string) bool { return after == "" || after[0] == ',' }
 	for i := 1; i < len(line); i++ {
 		if line[i] != '"' {
 			continue
@@ -214,12 +217,17 @@ func closing(line string) int {
 		next := line[i+1:]
 		after := strings.TrimLeft(next, " \t")
 		switch {
-		case after == "" || after[0] == ',':
+		case ends(after):
 			return i
 		case next[0] == '"':
 			i++
-		case len(after) < len(next):
+			if opened && ends(strings.TrimLeft(next[1:], " \t")) {
+				return i
+			}
+		case len(after) < len(next) && !opened:
 			return -1
+		default:
+			opened = !opened
 		}
 	}
 	return -1

@@ -140,7 +140,7 @@ func (s *Portal) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 	err := s.siteBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("email", func() {
-				email = in.Text(web.ValidEmail, "be an e-mail address")
+				email = web.ReadEmail(in)
 			}),
 			wire.Must("password", func() {
 				password = in.Text(web.NotEmpty, "not be empty")

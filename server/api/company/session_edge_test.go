@@ -61,6 +61,13 @@ func TestServersOfOneMachineHaveTheirOwnCookies(t *testing.T) {
 	for host, ending := range map[string]string{
 		"127.0.0.1:8080":      "_8080",
 		"localhost:8081":      "_8081",
+		"LOCALHOST:8081":      "_8081",
+		"localhost.:8081":     "_8081",
+		"demo.Localhost:8081": "_8081",
+		"notlocalhost:8081":   "",
+		"localhost.org:8081":  "",
+		"localhost:":          "",
+		"localhost:abc":       "",
 		"[::1]:8080":          "_8080",
 		"127.0.0.1":           "",
 		"example.com:8080":    "",

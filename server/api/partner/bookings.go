@@ -187,7 +187,7 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 			last = r.Text(web.ValidName, web.NameRule)
 		}),
 		wire.May("email", func() {
-			email = r.Text(web.ValidEmail, "be an e-mail address")
+			email = web.ReadEmail(r)
 		}),
 		wire.May("phones", func() {
 			r.ArrayOf(web.MaxPhones, func(int) {

@@ -137,7 +137,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 			return err
 		}
 		r.Body = io.NopCloser(bytes.NewReader(b))
-		sum := sha256.Sum256(append([]byte(r.Method+" "+r.URL.EscapedPath()+"\n"), oneForm(b)...))
+		sum := sha256.Sum256(append([]byte(r.Method+" "+r.URL.Path+"\n"), oneForm(b)...))
 		try := &Attempt{
 			key:  key,
 			hash: hex.EncodeToString(sum[:]),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -89,7 +90,7 @@ func firstLine(from io.Reader) (string, error) {
 			for len(line) > 0 && line[len(line)-1] == '\r' {
 				line = line[:len(line)-1]
 			}
-			return string(line), nil
+			return strings.TrimPrefix(string(line), "\ufeff"), nil // a mark that editors begin a file with
 		case n == 1:
 			line = append(line, one[0])
 		case err != nil:

@@ -37,25 +37,35 @@ func HasControl(s string) bool {
 	})
 }
 
-// ValidEmail reports whether s is a bare e-mail address at a domain with a dot.
+// ValidEmail reports whether s is a bare e-mail address at a domain with a dot, and all of it can be seen.
 func ValidEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	_, domain, _ := strings.Cut(s, "@")
-	return err == nil && a.Address == s && len(s) <= 254 && !HasControl(s) &&
+	return err == nil && a.Address == s && len(s) <= 254 && !strings.ContainsFunc(s, invisible) &&
 		strings.Contains(strings.Trim(domain, "."), ".")
 }
 
-// ReadPhone reads a phone number. A character that nobody sees, as one that was copied along, is named.
-func ReadPhone(r *wire.Reader) string {
+// ReadEmail reads an e-mail address.
+func ReadEmail(r *wire.Reader) string { return readSeen(r, ValidEmail, "be an e-mail address") }
+
+// ReadPhone reads a phone number.
+func ReadPhone(r *wire.Reader) string { return readSeen(r, validPhone, phoneRule) }
+
+// readSeen reads a text. A character that nobody sees, as one that was copied along, is named.
+func readSeen(r *wire.Reader, valid func(string) bool, must string) string {
 	return r.Text(func(s string) bool {
-		for _, c := range s {
-			if c != ' ' && (unicode.IsSpace(c) || !unicode.IsGraphic(c)) {
-				r.Reject(fmt.Sprintf("has the invisible character %U; it must %s", c, phoneRule))
-				return true
-			}
+		if i := strings.IndexFunc(s, invisible); i >= 0 {
+			r.Reject(fmt.Sprintf("has the invisible character %U; it must %s", []rune(s[i:])[0], must))
+			return true
 		}
-		return validPhone(s)
-	}, phoneRule)
+		return valid(s)
+	}, must)
+}
+
+// invisible reports whether nobody sees a character, unless it is a space.
+func invisible(c rune) bool {
+	return c != ' ' && (unicode.IsSpace(c) || !unicode.IsGraphic(c) ||
+		unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
 }
 
 // validPhone reports whether s is a phone number, as phoneRule says.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -56,7 +57,10 @@ func IsLoopback(host string) bool {
 // to all of its ports, and there may be several servers on the machine that it runs on.
 func CookieSuffix(r *http.Request) string {
 	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil || !IsLoopback(host) {
+	_, noPort := strconv.ParseUint(port, 10, 16)
+	// To a browser, but not to everybody, all names of localhost are this machine (RFC 6761, §6.3).
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if err != nil || noPort != nil || !IsLoopback(host) && !strings.HasSuffix(host, ".localhost") {
 		return ""
 	}
 	return "_" + port

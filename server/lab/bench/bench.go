@@ -19,7 +19,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"waybill/server/frame/web"
@@ -56,7 +55,6 @@ type Bench struct {
 	routes []string   // of the interface, as rules name them
 	moving sync.Mutex // the clock
 
-	worlds   atomic.Pointer[Worlds] // nil where there are none to make
 	faults   faults
 	requests requests
 	sent     sent
@@ -77,7 +75,6 @@ func (s *Bench) Lab() *stand.Lab {
 		KeepSeed:   s.keepSeed,
 		GetClock:   s.GetClock,
 		PostClock:  s.PostClock,
-		Desk:       s.guests(),
 	}
 	if s.set.TestClock {
 		lab.Around = s.Around

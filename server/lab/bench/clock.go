@@ -1,8 +1,9 @@
 package bench
 
 import (
-	"fmt"
+	"math"
 	"net/http"
+	"regexp"
 	"time"
 
 	"waybill/schedule"
@@ -35,7 +36,7 @@ func (s *Bench) PostClock(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now, frozen, seq, err := s.MoveClock(m, nil)
+	now, frozen, seq, err := s.MoveClock(m)
 	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
 		w.Time("now", now)
 		w.Bool("frozen", frozen)
@@ -43,8 +44,8 @@ func (s *Bench) PostClock(w http.ResponseWriter, r *http.Request) error {
 }
 
 // MoveClock moves the clock, stops it, or has it tick again, and brings about what is due by then. It returns
-// where the clock then is, and the line that says so. by is the operator who does it; nil is a request.
-func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, seq uint64, err error) {
+// where the clock then is, and the line that says so.
+func (s *Bench) MoveClock(m Move) (now time.Time, frozen bool, seq uint64, err error) {
 	// One at a time: whether loops wait must agree with the newest line.
 	s.moving.Lock()
 	defer s.moving.Unlock()
@@ -73,7 +74,7 @@ func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, se
 		if err != nil {
 			return nil, err
 		}
-		return []ledger.Entry{{Event: e, By: by}}, nil
+		return ledger.Entries(e), nil
 	}, func(ledger.State, time.Time) { s.Still.Store(frozen) })
 	if err == nil {
 		s.RunDue() // what is due by then happens before the answer
@@ -111,10 +112,9 @@ func readMove(w http.ResponseWriter, r *http.Request) (m Move, err error) {
 		in.Fields(
 			wire.May("advance", func() {
 				given++
-				in.Text(func(v string) bool {
-					by, err := ParseAdvance(v)
-					m.By = by
-					return err == nil
+				in.Text(func(v string) (ok bool) {
+					m.By, ok = parseAdvance(v)
+					return ok
 				}, "be a duration of at least a millisecond, as in 21m, or 0")
 			}),
 			wire.May("now", func() {
@@ -134,11 +134,14 @@ func readMove(w http.ResponseWriter, r *http.Request) (m Move, err error) {
 	return m, err
 }
 
-// ParseAdvance reads by how much a clock is moved: a duration as in 21m, of which whole milliseconds count.
-func ParseAdvance(text string) (time.Duration, error) {
+var figures = regexp.MustCompile(`[0-9]+`)
+
+// parseAdvance reads by how much a clock is moved: a duration as in 21m, of which whole milliseconds count.
+func parseAdvance(text string) (d time.Duration, ok bool) {
 	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > 0 && d < time.Millisecond {
-		return 0, fmt.Errorf("%q is not a duration of at least a millisecond, as in 21m, or 0", text)
+	// What cannot be read, but could with other figures, is more than a duration holds.
+	if short, _ := time.ParseDuration(figures.ReplaceAllString(text, "1")); err != nil && short > 0 {
+		d, err = math.MaxInt64, nil
 	}
-	return d.Truncate(time.Millisecond), nil
+	return d.Truncate(time.Millisecond), err == nil && (d == 0 || d >= time.Millisecond)
 }

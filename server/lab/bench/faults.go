@@ -113,29 +113,6 @@ func (s *Bench) SetFaults(text []byte) error {
 	return nil
 }
 
-// Fault is a rule in force.
-type Fault struct {
-	Rule    string // in JSON
-	Met     int    // requests that it fits, whether it was applied or not
-	Applied int
-}
-
-// Faults returns the rules in force.
-func (s *Bench) Faults() (list []Fault) {
-	for _, r := range s.faults.all() {
-		w := wire.NewWriter()
-		w.Object("")
-		r.write(w)
-		w.EndObject()
-		list = append(list, Fault{
-			Rule:    string(w.B),
-			Met:     r.met,
-			Applied: r.applied,
-		})
-	}
-	return list
-}
-
 // DeleteFaults has nothing more go wrong. Messages of requests that were answered before still fail.
 func (s *Bench) DeleteFaults(w http.ResponseWriter, _ *http.Request) error {
 	s.faults.set(nil)

@@ -128,8 +128,8 @@ func Tailed(t *testing.T, dir, format string, from uint64) string {
 	t.Helper()
 	var out bytes.Buffer
 	err := tail.Write(durable.Dir(dir), func() bool { return false }, tail.Options{
-		From:   from,
-		Format: format,
+		From: from,
+		Copy: format == "copy",
 	}, &out)
 	if err != nil {
 		t.Fatal(err)

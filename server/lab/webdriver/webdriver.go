@@ -172,12 +172,6 @@ func (b *Browser) Go(url string) error {
 	return b.do("POST", "/url", object{"url": url}, nil)
 }
 
-// URL returns the address of the page.
-func (b *Browser) URL() (url string, err error) {
-	err = b.do("GET", "/url", nil, &url)
-	return url, err
-}
-
 // Resize gives the window a size, in pixels.
 func (b *Browser) Resize(width, height int) error {
 	// A window has a least width; what a page sees may be narrower.
@@ -333,15 +327,6 @@ func (b *Browser) PrintToPDF() ([]byte, error) {
 		"shrinkToFit": false,
 	}, &text)
 	if err != nil {
-		return nil, err
-	}
-	return base64.StdEncoding.DecodeString(text)
-}
-
-// Screenshot returns the page as a picture, in PNG.
-func (b *Browser) Screenshot() ([]byte, error) {
-	var text string
-	if err := b.do("GET", "/screenshot", nil, &text); err != nil {
 		return nil, err
 	}
 	return base64.StdEncoding.DecodeString(text)

@@ -304,28 +304,21 @@ func (c *Control) put(w http.ResponseWriter, r *http.Request) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
 	to, missing := c.named(r)
+	of := c.find(from)
 	switch {
 	case missing != nil:
 		return missing
 	case err != nil:
 		return err
+	case to.Name == Main:
+		return errMain
+	case of == nil:
+		return web.NotFoundFor("from")
 	}
-	if err := c.reset(to, from); err != nil {
+	if err := noRoom(c.replace(to, of)); err != nil {
 		return err
 	}
 	return to.show(w, http.StatusOK)
-}
-
-// reset makes a world a copy of another, while nothing else is changed.
-func (c *Control) reset(to *World, from string) error {
-	if to.Name == Main {
-		return errMain
-	}
-	of := c.find(from)
-	if of == nil {
-		return web.NotFoundFor("from")
-	}
-	return noRoom(c.replace(to, of))
 }
 
 // delete answers DELETE /worlds/{name}.
@@ -336,17 +329,12 @@ func (c *Control) delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := c.drop(gone); err != nil {
+	if gone.Name == Main {
+		return errMain
+	}
+	if err := c.remove(gone); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// drop removes a world, while nothing else is changed.
-func (c *Control) drop(gone *World) error {
-	if gone.Name == Main {
-		return errMain
-	}
-	return c.remove(gone)
 }

@@ -96,7 +96,6 @@ func Listen(ln net.Listener, main *front.Front, b *bench.Bench) *Control {
 	c.clients.WriteTimeout = 10 * time.Minute // a copy of much takes its time
 	go c.clients.Serve(ln)
 	cfg.Log.Info("worlds", "url", c.URL()+"/worlds")
-	b.UseWorlds(c.forDesk())
 	return c
 }
 

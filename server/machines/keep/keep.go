@@ -2,7 +2,8 @@
 // command: it is given, on its standard input, what `waybill tail -format copy` gives, and prints, a line
 // each:
 //
-//	SEQ HASH     once, at its start: the last line that it had; "0 -" where it had none
+//	SEQ HASH     once, at its start: the last line that it had; "0 -" where it had none. After it may stand
+//	             the name of the journal, as FORMAT makes it
 //	SEQ          the last line that it has for good by now
 //
 //	k := &keep.Keeper{Command: "ssh standby waybill receive -keeper DIR", FS: fsys, Log: log}
@@ -45,13 +46,20 @@ var (
 )
 
 // Ahead is the error of a start whose keeper has lines that the directory has not.
-type Ahead struct{ Last uint64 }
+type Ahead struct {
+	Last         uint64
+	Theirs, Ours string // names of two journals, where the keeper has said the name of another one
+}
 
 // Error names the keeper's last line. Whether this machine or another has sent it is not known here.
 func (e *Ahead) Error() string {
+	if e.Theirs != "" {
+		return fmt.Sprintf("it keeps another journal, %.100q, up to line %d, and this one is %q. Nothing was "+
+			"written. Give this journal a keeper with a directory of its own", e.Theirs, e.Last, e.Ours)
+	}
 	return fmt.Sprintf("another machine has gone on from line %d, or this machine had that line, and an "+
-		"older backup stands here now. Nothing was written. The keeper has the newest lines: serve its "+
-		"directory there, or fill a new one here with them (waybill tail -format copy there, waybill receive "+
+		"older backup stands here now. Nothing was written. If its FORMAT is this one, it has the newest lines: "+
+		"serve its directory there, or fill a new one here with them (waybill tail -format copy there, waybill receive "+
 		"here)", e.Last)
 }
 
@@ -183,10 +191,14 @@ func (k *Keeper) catch(head journal.Head) error {
 	if err != nil {
 		return fmt.Errorf("%w before it said which lines it has", ErrEnded)
 	}
-	seq, hash, found := strings.Cut(line, " ")
+	seq, rest, found := strings.Cut(line, " ")
+	hash, theirs, _ := strings.Cut(rest, " ")
 	last, wrong := strconv.ParseUint(seq, 10, 64)
 	if !found || wrong != nil || (last == 0) != (hash == "-") || last > 0 && !isHash(hash) {
 		return fmt.Errorf("%w: %.100q", ErrForm, line)
+	}
+	if ours, _, _ := journal.ReadOrigin(k.FS); theirs != "" && ours != "" && theirs != ours {
+		return &Ahead{last, theirs, ours}
 	}
 	if err := k.compare(last, hash, head); err != nil {
 		return err
@@ -219,7 +231,7 @@ func isHash(text string) bool {
 // compare holds the keeper's last line against the same one here.
 func (k *Keeper) compare(last uint64, hash string, head journal.Head) error {
 	if last > head.Seq {
-		return &Ahead{last}
+		return &Ahead{Last: last}
 	}
 	if last == 0 {
 		return nil
@@ -230,7 +242,7 @@ func (k *Keeper) compare(last uint64, hash string, head journal.Head) error {
 		return nil
 	})
 	if err == nil && !same {
-		err = &Ahead{last}
+		err = &Ahead{Last: last}
 	}
 	return err
 }
@@ -264,7 +276,7 @@ func (k *Keeper) send() {
 		err := error(nil)
 		for i := range lines {
 			if err == nil {
-				err = to.Line(&lines[i], true)
+				err = to.Line(&lines[i])
 			}
 		}
 		if len(lines) == 0 {

@@ -139,7 +139,11 @@ func (c *journalCopy) has() string {
 	if c.head.Seq == 0 {
 		return "0 -"
 	}
-	return fmt.Sprintf("%d %x", c.head.Seq, c.head.Hash)
+	last := fmt.Sprintf("%d %x", c.head.Seq, c.head.Hash)
+	if name, _, err := journal.ReadOrigin(c.fsys); err == nil && c.o.Socket != "" {
+		last += " " + name
+	}
+	return last
 }
 
 // checkFormat returns why the text of a file FORMAT is not that of the copy, and whether the copy has it.

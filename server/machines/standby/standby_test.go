@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,7 +18,6 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/machines/standby"
 	"waybill/server/machines/tail"
-	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
@@ -407,51 +404,6 @@ func TestAStandbyGoesOnInAFileThatIsEmpty(t *testing.T) {
 	}
 }
 
-// Statements for a database give the tables of an export: as many rows in each, also when they are run again.
-func TestTailForADatabase(t *testing.T) {
-	if !rig.Has(t, "sqlite3") {
-		return
-	}
-	p := rig.NewProven(t)
-	p.Forget(t, "email", "somebody@example.com")
-	statements := rig.Tailed(t, p.Dir, "sql", 1)
-	half := uint64(len(journalOf(t, p.Dir)) / 2)
-	database := filepath.Join(t.TempDir(), "db")
-	for i, text := range []string{statements, statements, rig.Tailed(t, p.Dir, "sql", half)} {
-		c := exec.Command("sqlite3", "-bail", database)
-		c.Stdin = strings.NewReader("pragma foreign_keys = on;\n" + text)
-		if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
-			t.Fatalf("time %d: %v %s", i+1, err, out)
-		}
-	}
-	out := filepath.Join(t.TempDir(), "out")
-	if _, err := export.Write(durable.Dir(p.Dir), false, durable.Dir(out)); err != nil {
-		t.Fatal(err)
-	}
-	tables, _ := filepath.Glob(filepath.Join(out, "*.csv"))
-	for _, file := range tables {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		rows, err := csv.NewReader(f).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		table := strings.TrimSuffix(filepath.Base(file), ".csv")
-		got, err := exec.Command("sqlite3", database, "select count(*) from "+table).CombinedOutput()
-		if want := fmt.Sprintf("%d\n", len(rows)-1); err != nil || string(got) != want {
-			t.Errorf("%s has %s rows, want %s: %v", table, got, want, err)
-		}
-	}
-	names, err := exec.Command("sqlite3", database, "select personal from events").CombinedOutput()
-	if err != nil || strings.Contains(string(names), "Somebody") ||
-		!strings.Contains(string(names), "Ukrainka") {
-		t.Errorf("%v %s", err, names)
-	}
-}
-
 // A line is written once it is known to be on the disk, and none after the end that nothing proves.
 func TestTailWritesWhatIsOnTheDisk(t *testing.T) {
 	p := rig.NewProven(t)
@@ -469,7 +421,7 @@ func TestTailWritesWhatIsOnTheDisk(t *testing.T) {
 	err := tail.Write(
 		durable.Dir(crashed),
 		func() bool { return false },
-		tail.Options{Format: "json"},
+		tail.Options{},
 		&out,
 	)
 	if err == nil || !strings.Contains(err.Error(), "it is not known whether the lines from") {
@@ -479,8 +431,7 @@ func TestTailWritesWhatIsOnTheDisk(t *testing.T) {
 		t.Errorf("%d of %d lines are written", n, len(lines))
 	}
 	err = tail.Write(durable.Dir(p.Dir), func() bool { return false }, tail.Options{
-		From:   uint64(len(lines) + 2),
-		Format: "json",
+		From: uint64(len(lines) + 2),
 	}, &out)
 	if err == nil || !strings.Contains(err.Error(), "the journal ends before line") {
 		t.Errorf("from beyond the end: %v", err)

@@ -3,17 +3,12 @@ package standby_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"waybill/auth"
-	"waybill/booking/ids"
-	"waybill/report"
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
@@ -83,85 +78,6 @@ func TestAFileBesideTheKeysIsNotSent(t *testing.T) {
 	}
 }
 
-// Of what lines only imply, statements for a database tell as well: sessions that end with the start of
-// another, reports that are made again, and a subject whose provider is not known yet.
-func TestTailForADatabaseTellsWhatIsImplied(t *testing.T) {
-	if !rig.Has(t, "sqlite3") {
-		return
-	}
-	dir := t.TempDir()
-	var clock rig.HandClock
-	s, err := server.Open(server.Config{Dir: dir, Now: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	user := auth.ID{1}
-	link := auth.Linked{Subject: auth.HashOf("subject")}
-	done := ids.ID{9}
-	record := func(events ...ledger.Event) {
-		t.Helper()
-		for _, e := range events {
-			if err := s.Record(e); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	record(
-		&auth.UserAdded{
-			User:   user,
-			Link:   &link,
-			Access: auth.Access{Company: auth.Company{ID: "c"}, Role: "ADMIN"},
-			Person: auth.Person{Email: "a@example.com"},
-		},
-		&auth.SessionStarted{
-			Session: auth.ID{2},
-			User:    user,
-			Company: "c",
-			Tokens:  auth.NewTokens(clock.Now(), "a", "b"),
-		},
-		&report.Ordered{
-			ID:       done,
-			Company:  "c",
-			User:     ids.ID(user),
-			OrderBy:  report.CreatedAt,
-			Start:    clock.Now(),
-			End:      clock.Now(),
-			FirstDay: "2026-11-20",
-			LastDay:  "2026-11-20",
-		},
-		&report.Completed{ID: done, SHA256: "00"},
-	)
-	clock.Move(40 * 24 * time.Hour)
-	record(
-		&auth.SessionStarted{
-			Session: auth.ID{3},
-			User:    user,
-			Company: "c",
-			Tokens:  auth.NewTokens(clock.Now(), "c", "d"),
-		},
-		&ledger.PersonalErased{Reason: "asked", Reports: []ids.ID{done}},
-	)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	database := filepath.Join(t.TempDir(), "db")
-	c := exec.Command("sqlite3", "-bail", database)
-	c.Stdin = strings.NewReader("pragma foreign_keys = on;\n" + rig.Tailed(t, dir, "sql", 1))
-	if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Fatalf("%v %s", err, out)
-	}
-	for query, want := range map[string]string{
-		"select session_id from sessions":                         fmt.Sprint(auth.ID{3}),
-		"select count(*) from reports where completed_at is null": "1",
-		"select issuer from identities":                           "?",
-	} {
-		got, err := exec.Command("sqlite3", database, query).CombinedOutput()
-		if err != nil || strings.TrimSpace(string(got)) != want {
-			t.Errorf("%s: %s, want %s: %v", query, got, want, err)
-		}
-	}
-}
-
 // selling is a reader of a tail. While it reads, a server goes on to sell: a seat for each line.
 type selling struct {
 	t     *testing.T
@@ -187,7 +103,7 @@ func TestATailEndsWhileAServerSells(t *testing.T) {
 	rig.NewBookingID(t, s, key)
 	want := strings.Count(rig.JournalText(t, dir), "\n")
 	reader := &selling{t: t, s: s, key: key}
-	err := tail.Write(durable.Dir(dir), func() bool { return true }, tail.Options{Format: "json"}, reader)
+	err := tail.Write(durable.Dir(dir), func() bool { return true }, tail.Options{}, reader)
 	if err != nil || reader.lines != want {
 		t.Errorf("%d lines, of %d that were there when it began: %v", reader.lines, want, err)
 	}

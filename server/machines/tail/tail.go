@@ -1,5 +1,5 @@
 // Package tail writes the lines of a journal as they come, once it is known that they are on the disk: as
-// they are, with the files that a copy needs, or as statements for tables.
+// they are, or with the files that a copy needs.
 package tail
 
 import (
@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"waybill/server/ledger"
-	"waybill/server/proof/export"
 	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
@@ -26,19 +25,13 @@ import (
 type Options struct {
 	From   uint64          // the first line; 1 is the first there is
 	Follow <-chan struct{} // unless nil, further lines are written as they come, until it is closed
-	Format string          // json, copy or sql
+	Copy   bool            // also the files that a copy needs
 }
-
-// Formats are the formats of Write.
-var Formats = []string{"json", "copy", "sql"}
 
 // Write writes lines of a journal that may be in use, each held against its neighbours, once it is known to
 // be on the disk: a later line says so, or a checkpoint, or a snapshot. What a reader has got, no power cut
 // takes from the writer. It ends after the line that was the last when it began, unless it follows. live
 // reports whether a server has the directory open.
-//
-// The formats: json is the lines as they are; copy is the lines and the files that a copy needs; sql is
-// statements for the tables of an export.
 func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 	if _, _, err := journal.ReadOrigin(fsys); err != nil {
 		return err
@@ -46,10 +39,12 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 	t := &tail{
 		fsys:  fsys,
 		lines: seek.NewLines(fsys),
-		next:  1,
+		to:    NewCopy(fsys, out),
 		from:  max(o.From, 1),
 		until: math.MaxUint64,
 	}
+	t.to.alone = !o.Copy
+	t.next = max(t.from-1, 1) // the line before: that none comes after it is known only where it counts
 	if o.Follow == nil {
 		last, err := t.lines.Last()
 		if err != nil {
@@ -57,43 +52,19 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 		}
 		t.until = last
 	}
-	switch o.Format {
-	case "json":
-		t.next = before(t.from)
-		t.to = plain{out}
-	case "copy":
-		t.next = before(t.from)
-		t.to = NewCopy(fsys, out)
-	case "sql":
-		t.to = export.NewSQL(out)
-	default:
-		return fmt.Errorf("%q is not a format of lines", o.Format)
-	}
 	return t.run(live, o.Follow)
 }
-
-// before returns the line before one, if there is one. It is read too, and not written: that nothing comes
-// after it is known only where it counts. The lines before that say nothing.
-func before(from uint64) uint64 { return max(from-1, 1) }
 
 // tail is a pass over a journal, which may be growing.
 type tail struct {
 	fsys    readonly.FS
 	lines   *seek.Lines
-	to      sink
+	to      *Copy
 	from    uint64          // the first line to be written
 	until   uint64          // the last line to be written
 	next    uint64          // to be read
 	proven  uint64          // the last line that is known to be on the disk
 	waiting []*journal.Line // that were read, and are not
-}
-
-// sink takes the lines of a journal in their order. Those that are not wanted come first: some formats need
-// to know of them.
-type sink interface {
-	Line(l *journal.Line, wanted bool) error
-	// Pause says that there is nothing more for the moment.
-	Pause() error
 }
 
 const (
@@ -183,8 +154,10 @@ func (t *tail) write() error {
 	}
 	for len(t.waiting) > 0 && t.waiting[0].Seq <= t.proven {
 		l := t.waiting[0]
-		if err := t.to.Line(l, l.Seq >= t.from); err != nil {
-			return err
+		if l.Seq >= t.from {
+			if err := t.to.Line(l); err != nil {
+				return err
+			}
 		}
 		t.waiting = t.waiting[1:]
 	}
@@ -221,19 +194,6 @@ func (t *tail) end() error {
 		"or its server waits for a keeper; that server or the next start decides", t.waiting[0].Seq, t.waiting[len(t.waiting)-1].Seq)
 }
 
-// plain writes the lines as they are.
-type plain struct{ out io.Writer }
-
-func (p plain) Line(l *journal.Line, wanted bool) error {
-	if !wanted {
-		return nil
-	}
-	_, err := p.out.Write(l.Text())
-	return err
-}
-
-func (p plain) Pause() error { return nil }
-
 // WriteUntil writes the lines from one to another, which are all on the disk, with the files that a copy
 // needs.
 func WriteUntil(fsys readonly.FS, from, until uint64, out io.Writer) error {
@@ -254,20 +214,29 @@ func NewCopy(fsys readonly.FS, out io.Writer) *Copy {
 	return &Copy{fsys: fsys, out: out, sent: map[string][sha256.Size]byte{}}
 }
 
-// Copy writes the lines, and before each the files that it needs.
+// Copy writes the lines as they are, and before each the files that it needs.
 type Copy struct {
 	fsys readonly.FS
 	out  io.Writer
 	sent map[string][sha256.Size]byte // what was sent last under each name
 
+	alone bool // the lines, without any files
 	begun bool // the keys that were there at the beginning are sent
 }
 
-// Line writes a line of the journal, if it is wanted.
-func (c *Copy) Line(l *journal.Line, wanted bool) error {
-	if !wanted {
-		return nil
+// Line writes a line of the journal.
+func (c *Copy) Line(l *journal.Line) error {
+	if !c.alone {
+		if err := c.files(l); err != nil {
+			return err
+		}
 	}
+	_, err := c.out.Write(l.Text())
+	return err
+}
+
+// files writes the files that a line needs.
+func (c *Copy) files(l *journal.Line) error {
 	if l.Seq == 1 {
 		if err := c.file("FORMAT"); err != nil {
 			return err
@@ -291,8 +260,7 @@ func (c *Copy) Line(l *journal.Line, wanted bool) error {
 			return err
 		}
 	}
-	_, err := c.out.Write(l.Text())
-	return err
+	return nil
 }
 
 // Pause sends keys that were made without a line that tells of them, as those of a new directory.

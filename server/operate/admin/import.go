@@ -173,15 +173,14 @@ var cell = regexp.MustCompile(`(stop_sequence )\d+|"(?:[^"\\]|\\.)*"`)
 // Judge decides whether a feed may follow a timetable: if no day of it is left, it sells nothing. Of a dry
 // run it says the end.
 func (f *FeedRead) Judge(before *schedule.Tables, now time.Time, out io.Writer) error {
-	if !f.feed.Size().Over().After(now) {
+	if f.feed.Size().Over(now) {
 		const over = "no day of the feed is left: it sells nothing"
 		switch {
 		case f.Strict:
 			return errors.New(over + "; with -strict nothing is changed")
-		case before.Over().After(now):
-			_, end := before.ServiceDays()
-			return fmt.Errorf("%s, and the timetable in force has days until %s; nothing is changed", over,
-				end-1)
+		case !before.Over(now):
+			last, _ := before.LastDay()
+			return fmt.Errorf("%s, and the timetable in force has days until %s; nothing is changed", over, last)
 		}
 		fmt.Fprintln(out, over)
 	}

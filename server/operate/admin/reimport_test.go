@@ -274,6 +274,11 @@ func TestATimetableThatSellsNothing(t *testing.T) {
 		"calendar.txt":       {{"20240101,20361231", "20140101,20161231"}},
 		"calendar_dates.txt": {{",202", ",201"}},
 	})
+	// The buses of its last service day leave stops after midnight.
+	late := rig.FeedWith(t, map[string][][2]string{
+		"calendar.txt":       {{",20361231", ",20261119"}},
+		"calendar_dates.txt": {{",202", ",201"}},
+	})
 	never := rig.FeedWith(t, map[string][][2]string{
 		"calendar.txt":       {{",1", ",0"}},
 		"calendar_dates.txt": {{",1\n", ",2\n"}},
@@ -304,10 +309,12 @@ func TestATimetableThatSellsNothing(t *testing.T) {
 	imports(never, true, true, "with -strict nothing is changed")
 	imports(tripless, false, true, "of stop_times.txt: trip_id … is missing: the header has no such column")
 	imports(tripless, false, true, "rows skipped\nthe feed has no usable trip: what is skipped or not used is")
+	imports(late, true, false, "is in force")
+	imports(over, false, true, "has days until 2026-11-20; nothing is changed")
 	imports(rig.FeedWith(t, nil), true, false, "is in force")
-	imports(over, false, true, "has days until 2036-12-31; nothing is changed")
-	imports(never, false, true, "has days until 2036-12-31; nothing is changed")
-	metric := "waybill_timetable_last_day_timestamp_seconds 2114294400\n" // 2036-12-31
+	imports(over, false, true, "has days until 2037-01-01; nothing is changed")
+	imports(never, false, true, "has days until 2037-01-01; nothing is changed")
+	metric := "waybill_timetable_last_day_timestamp_seconds 2114380800\n" // 2037-01-01
 	if page := rig.Ask(s, "", "GET", "/metrics", "").Body.String(); !strings.Contains(page, metric) {
 		t.Errorf("the metrics have no %q", metric)
 	}
@@ -316,9 +323,9 @@ func TestATimetableThatSellsNothing(t *testing.T) {
 		want string
 	}{
 		{time.Date(2036, 12, 24, 21, 59, 0, 0, time.UTC), ""},
-		{time.Date(2036, 12, 25, 8, 0, 0, 0, time.UTC), "the last day of the timetable is 2036-12-31: import"},
-		{time.Date(2036, 12, 31, 22, 59, 0, 0, time.UTC), "the last day of the timetable is 2036-12-31: import"},
-		{time.Date(2037, 1, 1, 8, 0, 0, 0, time.UTC), "all days of the timetable are over"},
+		{time.Date(2036, 12, 24, 23, 0, 0, 0, time.UTC), "the last day of the timetable is 2037-01-01: import"},
+		{time.Date(2037, 1, 1, 21, 59, 0, 0, time.UTC), "the last day of the timetable is 2037-01-01: import"},
+		{time.Date(2037, 1, 2, 8, 0, 0, 0, time.UTC), "all days of the timetable are over"},
 	} {
 		s.Close()
 		now = at.now

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -23,7 +22,6 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
 	"waybill/server/reach/outbox"
 	"waybill/server/reach/provider"
@@ -317,69 +315,6 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 			t.Errorf("%d entries for a calendar: the moved ticket has none", papers)
 		}
 	})
-}
-
-// Decision tail.sql: statements for a database have what a moved run became, with each ticket that names it.
-func TestTailOfMovedRunsForADatabase(t *testing.T) {
-	if !rig.Has(t, "sqlite3") {
-		return
-	}
-	dir := t.TempDir()
-	s, key := rig.Demo(t, server.Config{Dir: dir})
-	id := paidFor(t, s, key, rig.KyivLviv, 2)
-	rig.Call(
-		t,
-		s,
-		key,
-		"POST",
-		"/v2/bookings/"+id+"/cancel",
-		"",
-	) // also who travels no longer is on the moved run
-	paidFor(t, s, key, rig.KyivLviv, 1)
-	for _, act := range [][]string{
-		{"move", "kl-0530", "minutes", "45"},
-		{"cancel", "kl-0700"},
-		{"restore", "kl-0700"},
-	} {
-		if said, err := rig.ChangeRun(s, act[0], act[1], act[2:]...); err != nil {
-			t.Fatal(said, err)
-		}
-	}
-	s.Close()
-	out := filepath.Join(t.TempDir(), "out")
-	if _, err := export.Write(durable.Dir(dir), false, durable.Dir(out)); err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command("sqlite3", "-bail", "-csv", "-header")
-	c.Stdin = strings.NewReader("pragma foreign_keys = on;\n" + rig.Tailed(t, dir, "sql", 1) +
-		"select * from ticket_legs order by ticket_id, leg;\nselect * from run_changes;\n")
-	got, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v %s", err, got)
-	}
-	want, err := os.ReadFile(filepath.Join(out, "ticket_legs.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes, err := os.ReadFile(filepath.Join(out, "run_changes.csv"))
-	if err != nil || bytes.Count(changes, []byte("\n")) != 2 {
-		t.Fatalf("%v %s", err, changes)
-	}
-	want = append(want, bytes.ReplaceAll(changes, []byte("false"), []byte("0"))...)
-	lines := func(text []byte) map[string]bool {
-		set := map[string]bool{}
-		// SQLite writes amounts without zeros that say nothing.
-		plain := strings.NewReplacer("\r\n", "\n", ".00,", ",").Replace(string(text))
-		for line := range strings.Lines(plain) {
-			set[line] = true
-		}
-		return set
-	}
-	for line := range lines(want) {
-		if !lines(got)[line] {
-			t.Errorf("the tables have no %sbut\n%s", line, got)
-		}
-	}
 }
 
 // What a passenger is told of a run is what its line says: the reason of this change, and not of an earlier

@@ -16,13 +16,12 @@ import (
 	"waybill/server/operate/admin"
 )
 
-// acts are the administrative operations that the desk has forms for. What a form does not ask for, as the
-// import of a timetable, is for the verbs.
+// acts are the administrative operations that the desk has forms for. What no form asks for, as the import of
+// a timetable, a partner's key or a user's access, is for the verbs.
 var acts = []string{
 	"run-cancel", "run-move", "run-restore",
 	"ticket-move", "ticket-status", "ticket-answer", "forget",
 	"outbox-retry",
-	"partner-add", "partner-revoke", "user-add", "user-remove",
 }
 
 // Fields of the desk's own, which no operation knows.
@@ -101,7 +100,8 @@ func (s *Desk) lead(w http.ResponseWriter, r *http.Request, back string, n *noti
 	return nil
 }
 
-// notice is what came of an act. It is told once: it may have an API key in it.
+// notice is what came of an act. It is told once: a page that is loaded again does not say that something was
+// done again.
 type notice struct {
 	op   string
 	form url.Values
@@ -115,14 +115,6 @@ func (n *notice) Failure() string {
 		return ""
 	}
 	return flagless(plainly(n.Err))
-}
-
-// Once says what is to be done with what the verb prints, where it is told this once; "" elsewhere.
-func (n *notice) Once() string {
-	if n.op == "partner-add" {
-		return "This is the new key of " + n.form.Get("name") + ". Copy it now: it is not shown again."
-	}
-	return ""
 }
 
 // Preview reports whether it was only asked what would happen.
@@ -157,7 +149,6 @@ const noticesKept = 100
 
 // keep keeps a notice, and returns what it is asked for by.
 func (x *notices) keep(n *notice, id string) string {
-	delete(n.form, "password")
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.kept == nil {

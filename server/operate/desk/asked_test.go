@@ -100,3 +100,17 @@ func (o *operator) verb(op string, form url.Values) (string, error) {
 	err := o.front.Server.Admin.Do(op, &admin.Act{By: ledger.By{UID: 1000}, Form: form, Out: &out})
 	return out.String(), err
 }
+
+// addPartner gives a new partner a key.
+func (o *operator) addPartner(name string) {
+	o.Helper()
+	o.done("partner-add", url.Values{"name": {name}})
+}
+
+// done does an act as its verb does it.
+func (o *operator) done(op string, form url.Values) {
+	o.Helper()
+	if said, err := o.verb(op, form); err != nil {
+		o.Fatal(op, said, err)
+	}
+}

@@ -129,10 +129,6 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	b := s.book("Ukrainka", "Franko", "Kobylianska").Data.Booking
 	s.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
 	s.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
-	s.post("/act/user-add", "email=olena@example.com&first-name=Olena&last-name=P&company=zorevia-lines"+
-		"&role=ADMIN&password=a-long-enough-Passw0rd")
-	s.post("/test/worlds", "do=make&name=a&from=main")
-	s.post("/test/faults", `rules={"on":"GET /v2/cities","do":"status","status":503}`)
 	s.post("/act/run-move", "trip="+trip+"&date="+date+"&minutes=30&reason=snow")
 	pages := []string{
 		"/",
@@ -143,9 +139,6 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 		"/journal",
 		"/journal?wall=1&still=1",
 		"/messages",
-		"/partners",
-		"/users",
-		"/test",
 		"/waybill?date=" + date + "&trip=" + trip,
 		"/ticket?id=" + b.Tickets[0].ID,
 	}

@@ -49,21 +49,19 @@ type Desk struct {
 	carrier *carrier.Dispatcher
 	outbox  *outbox.Relay
 	witness *witness.Collector
-	guests  map[string]Guest // by pattern
 	lines   *seek.Lines
 	notices notices
 }
 
-// New returns the room. guests are pages of other rooms, by pattern.
+// New returns the room.
 func New(core *web.Core, admin *admin.Executor, carrier *carrier.Dispatcher, outbox *outbox.Relay,
-	witness *witness.Collector, guests map[string]Guest) *Desk {
+	witness *witness.Collector) *Desk {
 	return &Desk{
 		Core:    core,
 		admin:   admin,
 		carrier: carrier,
 		outbox:  outbox,
 		witness: witness,
-		guests:  guests,
 		lines:   seek.NewLines(core.Config.FS),
 	}
 }
@@ -86,16 +84,9 @@ func (s *Desk) Handler() http.Handler {
 		"POST /verify":   s.postVerify,
 		"GET /messages":  s.getMessages,
 		"GET /letter":    s.getLetter,
-		"GET /partners":  s.getPartners,
-		"GET /users":     s.getUsers,
 		"POST /act/{op}": s.postAct,
 	} {
 		mux.HandleFunc(pattern, s.answer(h))
-	}
-	for pattern, guest := range s.guests {
-		mux.HandleFunc(pattern, s.answer(func(w http.ResponseWriter, r *http.Request, by ledger.By) error {
-			return guest(s, w, r, by)
-		}))
 	}
 	mux.HandleFunc("GET /style.css", getStyle)
 	mux.HandleFunc("/", s.answer(func(http.ResponseWriter, *http.Request, ledger.By) error {
@@ -144,7 +135,7 @@ func (s *Desk) fail(w http.ResponseWriter, r *http.Request, by ledger.By, err er
 func plainly(err error) string {
 	said := err.Error()
 	if strings.HasSuffix(said, "RESOURCE_NOT_FOUND") {
-		return "There is no such page, booking, ticket, run or world."
+		return "There is no such page, booking, ticket or run."
 	}
 	code, text, found := strings.Cut(said, ": ")
 	if found && strings.ToUpper(code) == code {
@@ -268,11 +259,9 @@ func getStyle(w http.ResponseWriter, r *http.Request) {
 //go:embed *.html
 var files embed.FS
 
-// pages returns the templates. They are made when a page is first asked for: a start has no time for them.
-var pages = sync.OnceValue(parse)
-
-// parse makes the templates, with the forms of instants and amounts.
-func parse() *template.Template {
+// pages returns the templates, with the forms of instants and amounts. They are made when a page is first
+// asked for: a start has no time for them.
+var pages = sync.OnceValue(func() *template.Template {
 	t := template.New("desk").Funcs(template.FuncMap{
 		"at":      func(t time.Time) string { return t.UTC().Format("Mon 2 Jan 2006 15:04:05 UTC") },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -289,7 +278,7 @@ func parse() *template.Template {
 	})
 	template.Must(t.ParseFS(docs.Files, "live/shared.html"))
 	return template.Must(t.ParseFS(files, "*.html"))
-}
+})
 
 // entry is an entry of the navigation.
 type entry struct {

@@ -22,7 +22,6 @@ import (
 	"waybill/server/front"
 	"waybill/server/lab/bench"
 	"waybill/server/lab/rig"
-	"waybill/server/lab/worlds"
 	"waybill/server/operate/door"
 	"waybill/store/durable"
 )
@@ -42,6 +41,7 @@ type operator struct {
 	http.Client
 	dir     string
 	front   *front.Front
+	bench   *bench.Bench
 	base    string // of the desk
 	link    string // that lets a browser in
 	service string // the URL of the service
@@ -64,9 +64,9 @@ func newOperatorOn(t *testing.T, dir string, fsys durable.FS) *operator {
 func newOperatorWith(t *testing.T, cfg server.Config) *operator {
 	t.Helper()
 	o := &operator{T: t, dir: cfg.Dir}
-	b := bench.New(bench.Settings{TestClock: true, StartAt: start, Frozen: true, Watch: true})
+	o.bench = bench.New(bench.Settings{TestClock: true, StartAt: start, Frozen: true, Watch: true})
 	cfg.Log = slog.New(slog.DiscardHandler)
-	cfg.Lab = b.Lab()
+	cfg.Lab = o.bench.Lab()
 	cfg.MaxTransfers = 1
 	if cfg.FS == nil {
 		cfg.FS = rig.Unsynced(cfg.Dir)
@@ -83,20 +83,12 @@ func newOperatorWith(t *testing.T, cfg server.Config) *operator {
 		t.Fatal(err)
 	}
 	f.Serve()
-	control, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := worlds.Listen(control, f, b)
 	o.front = f
 	o.service = f.URL
 	o.base, o.link = o.openDoor()
 	o.Jar, _ = cookiejar.New(nil)
 	o.Transport = browser{}
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
 		if err := f.Stop(); err != nil {
 			t.Error(err)
 		}
@@ -226,6 +218,14 @@ func (o *operator) ask(method, path, body string, into any) {
 		if err := json.Unmarshal([]byte(text), into); err != nil {
 			o.Fatal(err)
 		}
+	}
+}
+
+// goesWrong puts a rule of what goes wrong in force, in the place of those before.
+func (o *operator) goesWrong(rule string) {
+	o.Helper()
+	if err := o.bench.SetFaults([]byte("[" + rule + "]")); err != nil {
+		o.Fatal(err)
 	}
 }
 

@@ -31,8 +31,7 @@ func TestMessagesAreCountedAsWhatBecameOfThem(t *testing.T) {
 	if strings.Contains(page, "All is sent") || strings.Contains(page, "all is sent") {
 		t.Error(page)
 	}
-	o.post("/test/faults", "rules="+url.QueryEscape(
-		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`))
+	o.goesWrong(`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
 	o.see("/messages", counted(2, 1)...) // an e-mail and a text
 	of := o.see("/messages?q="+b.Tickets[0].ID, "No message is waiting.", "1 e-mail is a file")
@@ -52,8 +51,7 @@ func TestWhatWasNotSentToTheForgottenIsErased(t *testing.T) {
 	o.enter()
 	b := o.book("Ukrainka", "Franko").Data.Booking
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
-	o.post("/test/faults", "rules="+url.QueryEscape(
-		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`))
+	o.goesWrong(`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
 	kept := o.book("Kobylianska").Data.Booking
 	o.ask("POST", "/v2/bookings/"+kept.ID+"/pay", "", nil)
@@ -90,8 +88,7 @@ func TestAPageLooksAtItsMessagesOnly(t *testing.T) {
 	o := newOperator(t)
 	o.enter()
 	page := func(trip string) uint64 {
-		o.post("/test/faults", "rules="+url.QueryEscape(
-			`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`))
+		o.goesWrong(`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`)
 		b := o.bookOn(trip, strings.Split(strings.Repeat("Franko ", 18)+"Franko", " ")...).Data.Booking
 		o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
 		var before, after runtime.MemStats

@@ -70,14 +70,11 @@ func TestNamesThatTurnTheDirectionStandAlone(t *testing.T) {
 	o.enter()
 	const name = "\u202eUkrainka"
 	b := o.book(name).Data.Booking
-	o.post("/act/user-add", "email=anna@example.com&first-name="+url.QueryEscape(name)+
-		"&last-name=Nowak&company=zorevia-lines&role=ADMIN&password=a-long-enough-Passw0rd",
-		"<strong>Done.</strong>")
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
 	alone := regexp.MustCompile(`(<(bdi|td|p|title)[^<>]*>|="[^"]*)[^<>"]*$`)
 	run := "?trip=" + trip + "&date=" + date
 	for _, page := range []string{"/booking?id=" + b.ID, "/search?q=ukrainka", "/run" + run, "/waybill" + run,
-		"/ticket?id=" + b.Tickets[0].ID, "/users"} {
+		"/ticket?id=" + b.Tickets[0].ID} {
 		before, text, found := strings.Cut(o.see(page, "Ukrainka"), name)
 		for ; found; before, text, found = strings.Cut(text, name) {
 			if !alone.MatchString(before) {
@@ -95,7 +92,7 @@ func TestTheJournalIsShownAsItGrows(t *testing.T) {
 	o.enter()
 	o.see("/journal", "timetable.imported", "in force", "partner.key_added", "Lines written since")
 	for i := range 30 {
-		o.post("/act/partner-add", fmt.Sprintf("name=p%d", i))
+		o.addPartner(fmt.Sprintf("p%d", i))
 	}
 	newest := o.see("/journal", `"p29"`, "Older lines")
 	hashes := regexp.MustCompile(`its hash: (\w{64})|line before: (\w{64})`).FindAllStringSubmatch(newest, -1)
@@ -206,7 +203,7 @@ func TestLinesAfterDamageAreShownInTheirOwnData(t *testing.T) {
 	o := newOperator(t)
 	o.enter()
 	for i := range 30 {
-		o.post("/act/partner-add", fmt.Sprintf("name=p%d", i))
+		o.addPartner(fmt.Sprintf("p%d", i))
 	}
 	told := `partner add: "p29"`
 	o.see("/journal", told)
@@ -313,8 +310,7 @@ func TestMessagesAreShownAsPassengersReadThem(t *testing.T) {
 	o := newOperator(t)
 	o.enter()
 	b := o.book("Ukrainka").Data.Booking
-	o.post("/test/faults", "rules="+url.QueryEscape(
-		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`), "The rules are in force.")
+	o.goesWrong(`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
 	o.see("/messages", "<strong>refused</strong>", "your ticket is paid", "Try it again", "p@example.com")
 	o.post("/act/outbox-retry", "message=all&desk-back=/messages", "<strong>Done.</strong>",
@@ -341,65 +337,30 @@ func TestMessagesAreShownAsPassengersReadThem(t *testing.T) {
 	}
 }
 
-// Decision desk.pages: company users are given access and removed; the password goes nowhere but into its
-// hash.
-func TestUsersAreGivenAccess(t *testing.T) {
+// The desk has no page for what only verbs and the control listener do: such an address is that of no page.
+func TestAnAddressThatIsGoneIsThatOfNoPage(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	o.see("/users", "There are no company users.", "zorevia-lines")
-	form := "email=olena@example.com&first-name=Olena&last-name=P&company=zorevia-lines&role=ADMIN" +
-		"&desk-back=/users"
-	bad := strings.Replace(form, "ADMIN", "BOSS", 1)
-	shown := o.post(
-		"/act/user-add",
-		bad+"&password=too-secret",
-		"<strong>Not done:</strong>",
-		`value="Olena"`,
-	)
-	if strings.Contains(shown, "too-secret") {
-		t.Error("the password comes back")
+	status, nowhere := o.get("/nowhere")
+	if status != http.StatusNotFound {
+		t.Fatal(status, nowhere)
 	}
-	o.post("/act/user-add", form+"&password=a-long-enough-Passw0rd", "<strong>Done.</strong>",
-		"ADMIN of zorevia-lines", "not signed in")
-	if strings.Contains(o.journal(), "a-long-enough-Passw0rd") {
-		t.Error("the password is in the journal")
+	for _, path := range []string{"/partners", "/users", "/test"} {
+		if status, body := o.get(path); status != http.StatusNotFound || body != nowhere {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
 	}
-	o.post("/act/user-remove", "email=olena@example.com&desk-back=/users", "There are no company users.")
-}
-
-// Decision desk.pages: with a test clock it is moved and held, things go wrong, worlds are made, and the last
-// requests are seen.
-func TestTheTestBenchIsUsed(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.enter()
-	o.post("/test/clock", "advance=21m", "It is 2026-11-20 08:21:00 UTC, and the clock stands still.")
-	o.post("/test/clock", "frozen=false", "and the clock ticks.")
-	o.post("/test/clock", "frozen=true", "and the clock stands still.")
-	for _, bad := range []string{"advance=-1h", "advance=soon", "", "advance=9999999h"} {
-		o.post("/test/clock", bad, "<strong>Not done:</strong>")
+	for _, path := range []string{"/test/clock", "/test/faults", "/test/worlds", "/act/partner-add",
+		"/act/partner-revoke", "/act/user-add", "/act/user-remove"} {
+		resp, err := o.PostForm(o.base+path, url.Values{"name": {"anna"}, "advance": {"21m"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := o.read(resp); resp.StatusCode != http.StatusNotFound || body != nowhere {
+			t.Errorf("POST %s: %d %s", path, resp.StatusCode, body)
+		}
 	}
-	line := regexp.MustCompile(`.*"clock.set".*"by":\{"uid":\d+.*`).FindString(o.journal())
-	if line == "" {
-		t.Errorf("no line says who moved the clock:\n%s", o.journal())
-	}
-	o.post("/test/faults", "rules="+url.QueryEscape(`{"on":"GET /v2/cities","do":"status","status":503}`),
-		"The rules are in force.", `"status":503`)
-	if resp, err := http.Get(o.service + "/v2/cities"); err != nil || resp.StatusCode != 503 {
-		t.Error(resp, err)
-	}
-	o.see("/test", "/v2/cities", "503")
-	o.post("/test/faults", "rules="+url.QueryEscape(`{"on":"GET /v2/cities","do":"sing"}`),
-		"<strong>Not done:</strong>", `"do":"sing"`)
-	o.post("/test/faults", "rules=", "Nothing goes wrong.")
-	o.post("/test/worlds", "do=make&name=a&from=main", "The world a is made.", "Copy main again")
-	o.post("/test/worlds", "do=make&name=a&from=main", "<strong>Not done:</strong>")
-	o.post("/test/worlds", "do=make&name=A+B&from=main", "<strong>Not done:</strong>")
-	o.post("/test/worlds", "do=reset&name=a&from=main", "The world a is a copy of main again.")
-	o.post("/test/worlds", "do=remove&name=main", "<strong>Not done:</strong>")
-	o.post("/test/worlds", "do=remove&name=a", "The world a is gone.")
-	o.post("/test/worlds", "do=dance&name=a", "<strong>Not done:</strong>")
 }
 
 // A page that is not there says so, and every page has a policy that lets no script run.
@@ -410,7 +371,7 @@ func TestPagesHaveAPolicy(t *testing.T) {
 	b := o.book("Ukrainka").Data.Booking
 	for _, path := range []string{"/", "/runs", run, "/search", "/booking?id=" + b.ID, "/journal",
 		"/messages",
-		"/partners", "/users", "/test", "/waybill?date=" + date + "&trip=" + trip, "/ticket?id=" + b.Tickets[0].ID,
+		"/waybill?date=" + date + "&trip=" + trip, "/ticket?id=" + b.Tickets[0].ID,
 		"/nothing", "/booking?id=x", "/ticket?id=x", "/run?trip=none&date=" + date, "/run?trip=a&date=b",
 		"/runs?date=25.11.2026", "/waybill?trip=none&date=" + date} {
 		resp, err := o.Get(o.base + path)

@@ -248,8 +248,7 @@ func TestATicketOfARunHasItsMessages(t *testing.T) {
 	if got := messages(); !strings.Contains(got, "booked, e-mail: file which is gone") {
 		t.Errorf("after the file went: %s", got)
 	}
-	o.post("/test/faults", "rules="+url.QueryEscape(
-		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`), "The rules are in force.")
+	o.goesWrong(`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
 	rig.Eventually(t, "both are parked", func() bool {
 		got := messages()

@@ -356,8 +356,7 @@ func TestTodaySaysFirstWhatNeedsSomebody(t *testing.T) {
 	pay := "/v2/bookings/" + b.ID + "/pay"
 	o.ask("POST", pay, `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
 	o.see("/", "No e-mail leaves this machine: there is no mail server. 1 e-mail became a file since the directory was made.")
-	o.post("/test/faults", "rules="+url.QueryEscape(
-		`{"on":"POST /v2/bookings/{id}/book","times":1,"do":"message-fails"}`), "The rules are in force.")
+	o.goesWrong(`{"on":"POST /v2/bookings/{id}/book","times":1,"do":"message-fails"}`)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
 	silent = true
 	one := strings.NewReader(`{"ticketIds":["` + b.Tickets[1].ID + `"]}`)
@@ -427,7 +426,7 @@ func TestTodaySaysThatATimetableEnds(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	const ends = "The last day of the timetable is 2026-11-26: import the next one."
+	const ends = "The last day of the timetable is 2026-11-27: import the next one."
 	o.lacks(o.see("/"), ends)
 	rig.Import(o, o.front.Server, rig.FeedWith(o, map[string][][2]string{
 		"calendar.txt":       {{"20361231", "20261126"}},

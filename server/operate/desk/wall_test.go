@@ -36,7 +36,7 @@ func TestTheWallRenewsItselfUntilItIsStopped(t *testing.T) {
 		t.Errorf("%d lines of a journal of 5 are on the wall", n)
 	}
 	for i := range 4 {
-		o.post("/act/partner-add", fmt.Sprintf("name=p%d", i))
+		o.addPartner(fmt.Sprintf("p%d", i))
 	}
 	page = o.see(wall)
 	lines := regexp.MustCompile(`<li>\n<p><strong>(\d+) `).FindAllStringSubmatch(page, -1)
@@ -84,15 +84,17 @@ func TestTheWallShowsNoNames(t *testing.T) {
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
 	look()
-	o.post("/act/user-add", "email=olena@example.com&first-name=Olena&last-name=P&company=zorevia-lines"+
-		"&role=ADMIN&password=a-long-enough-Passw0rd")
-	o.post("/act/partner-add", "name=Hans")
+	o.done("user-add", url.Values{
+		"email": {"olena@example.com"}, "first-name": {"Olena"}, "last-name": {"P"},
+		"company": {"zorevia-lines"}, "role": {"ADMIN"}, "password": {"a-long-enough-Passw0rd"},
+	})
+	o.addPartner("Hans")
 	back := "&desk-back=" + url.QueryEscape("/journal")
 	o.post("/act/run-move", "trip="+trip+"&date="+date+"&minutes=30&reason=Hans+is+ill"+back)
 	look()
 	o.ask("POST", "/v2/bookings/"+b.ID+"/cancel", "{}", nil)
 	o.post("/act/forget", "booking="+b.ID+"&reason=Hans+asked"+back)
-	o.post("/act/user-remove", "email=olena@example.com"+back)
+	o.done("user-remove", url.Values{"email": {"olena@example.com"}})
 	look()
 	if strings.Contains(o.journal(), `"personal.read"`) {
 		t.Error("a reading of personal data is recorded")
@@ -113,7 +115,7 @@ func TestDamageIsSaidWhereTheJournalIsShown(t *testing.T) {
 	o.enter()
 	o.book("Ukrainka")
 	for i := range 9 {
-		o.post("/act/partner-add", fmt.Sprintf("name=p%d", i))
+		o.addPartner(fmt.Sprintf("p%d", i))
 	}
 	if _, err := o.front.Server.Store.Sign(); err != nil {
 		t.Fatal(err)

@@ -84,12 +84,12 @@ func (x *wanted) is(t *booking.Ticket) bool {
 }
 
 // spelled returns a folded name in ASCII, so that Стус is found as Stus, and Stus as Стус. Passports have a y
-// where others have an i (Yurii, Юрій).
+// where others have an i (Yurii, Юрій), and zgh for зг, which is no ж.
 func spelled(name string) string {
-	return oneI.Replace(fold.Spelled(fold.Name(name)))
+	return alike.Replace(fold.Spelled(fold.Name(name)))
 }
 
-var oneI = strings.NewReplacer("yi", "i", "iy", "i", "yy", "i", "ii", "i", "y", "i")
+var alike = strings.NewReplacer("zgh", "zh", "yi", "i", "iy", "i", "yy", "i", "ii", "i", "y", "i")
 
 // isPhone reports whether the phone that is looked for is this one, or a part of it. A national number begins
 // with a 0 that the number with its country does not have, but for some countries.

@@ -79,6 +79,7 @@ func TestANameIsFoundInTheOtherAlphabet(t *testing.T) {
 	for _, names := range [][]string{
 		{"Стус", "Stus"}, {"Юрій", "Yurii", "Iurii", "Yuriy"}, {"Євген", "Yevhen"}, {"Їжак", "Yizhak"},
 		{"Мар'яна", "Mariana", "Маріана"}, {"Щербань", "Shcherban"}, {"Łódzka", "Лодзка"},
+		{"Згурський", "Zghurskyi"}, {"Розгін", "Rozghin"}, {"Розгон", "Rozghon"},
 	} {
 		for _, stored := range names {
 			for _, typed := range names {

@@ -44,7 +44,7 @@ func TestHeadIsAnsweredWithoutThePage(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	for _, path := range []string{"/", "/runs", run, "/style.css", "/test", "/nowhere"} {
+	for _, path := range []string{"/", "/runs", run, "/style.css", "/nowhere"} {
 		status, page := o.get(path)
 		resp, err := o.Head(o.base + path)
 		if err != nil {

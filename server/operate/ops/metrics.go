@@ -64,8 +64,8 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var left map[ledger.SentAs]uint64
 	var oldest time.Duration
 	lastDay := int64(0)
-	if first, end := s.Timetable.Load().ServiceDays(); first < end {
-		lastDay = (end - 1).Date().Unix()
+	if last, ok := s.Timetable.Load().LastDay(); ok {
+		lastDay = last.Date().Unix()
 	}
 	err = s.look(func(st ledger.State, now time.Time) {
 		waiting, parked = st.Outbox.Count()

@@ -16,7 +16,6 @@ import (
 
 	"waybill/server/frame/web"
 	"waybill/server/ledger/held"
-	"waybill/server/operate/desk"
 	"waybill/server/reach/outbox"
 )
 
@@ -39,8 +38,6 @@ type Lab struct {
 
 	// GetClock and PostClock answer /test/clock.
 	GetClock, PostClock web.Handler
-	// Desk has the bench's pages at the desk, by pattern.
-	Desk map[string]desk.Guest
 	// Around returns a handler that answers as next does, on the terms of the bench. It is nil where there is
 	// no test clock: then nothing stands in the way of requests.
 	Around func(next http.Handler) http.Handler

@@ -1,5 +1,5 @@
 // Package export writes what a directory remembers as tables: files of comma-separated values that databases
-// load ([Write]), and statements that keep such tables as a journal goes on ([SQL]). Schema describes both.
+// load.
 package export
 
 import (
@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"waybill/server/ledger"
@@ -88,53 +87,27 @@ type tableFile struct {
 	file        durable.File
 }
 
-// schemaTable is what the schema says of a table.
-type schemaTable struct {
-	name    string
-	columns []string
-	key     []string // the primary key
-}
-
-// What is read of the schema: a table's name and its text, and of that a column's name and type, and the
-// primary key, where several columns make it and where one does.
+// What is read of the schema: a table's name and its text, and of that a column's name and type.
 var (
 	tableOfSchema = regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?\n)\);`)
 	columnOfTable = regexp.MustCompile(`(?m)^    (\w+) (\w+)`)
-	keyOfTable    = regexp.MustCompile(`(?m)^    primary key \(([^)]*)\)`)
-	keyColumn     = regexp.MustCompile(`(?m)^    (\w+) \w+ primary key`)
 )
-
-// tablesOfSchema returns the tables of the schema.
-func tablesOfSchema() (tables []schemaTable) {
-	for _, text := range tableOfSchema.FindAllStringSubmatch(Schema, -1) {
-		t := schemaTable{name: text[1]}
-		for _, c := range columnOfTable.FindAllStringSubmatch(text[2], -1) {
-			if c[2] != "key" { // as in primary key
-				t.columns = append(t.columns, c[1])
-			}
-		}
-		if key := keyOfTable.FindStringSubmatch(text[2]); key != nil {
-			t.key = strings.Split(key[1], ", ")
-		} else if key := keyColumn.FindStringSubmatch(text[2]); key != nil {
-			t.key = key[1:]
-		}
-		tables = append(tables, t)
-	}
-	return tables
-}
-
-// cellTime returns an instant as the tables have it.
-func cellTime(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // open makes a file for each table of the schema, with its header.
 func (x export) open(to durable.FS) error {
-	for _, t := range tablesOfSchema() {
-		f, err := to.Create(t.name + ".csv")
+	for _, t := range tableOfSchema.FindAllStringSubmatch(Schema, -1) {
+		var columns []string
+		for _, c := range columnOfTable.FindAllStringSubmatch(t[2], -1) {
+			if c[2] != "key" { // as in primary key
+				columns = append(columns, c[1])
+			}
+		}
+		f, err := to.Create(t[1] + ".csv")
 		if err != nil {
 			return err
 		}
-		x[t.name] = &tableFile{csv.NewWriter(bufio.NewWriterSize(f, 1<<16)), f}
-		x[t.name].Write(t.columns)
+		x[t[1]] = &tableFile{csv.NewWriter(bufio.NewWriterSize(f, 1<<16)), f}
+		x[t[1]].Write(columns)
 	}
 	return nil
 }
@@ -146,7 +119,7 @@ func (x export) row(table string, cells ...any) {
 		if at, ok := c.(time.Time); !ok {
 			texts[i] = fmt.Sprint(c)
 		} else if !at.IsZero() {
-			texts[i] = cellTime(at)
+			texts[i] = at.UTC().Format("2006-01-02T15:04:05.000Z")
 		}
 	}
 	x[table].Write(texts) // its error stays until close
@@ -156,6 +129,7 @@ func (x export) row(table string, cells ...any) {
 func (x export) fill(fsys readonly.FS, inUse bool) (head journal.Head, err error) {
 	s := ledger.NewKeeper()
 	moved := statement.NewMovements()
+	to := rows(x.row)
 	var shown []uint64 // lines whose personal parts are in the export
 	err = events.Read(fsys, inUse, func(l *journal.Line, entry ledger.Entry) error {
 		head = l.Head
@@ -165,15 +139,15 @@ func (x export) fill(fsys readonly.FS, inUse bool) (head journal.Head, err error
 		if err := checkShown(entry.Event, &shown, l); err != nil {
 			return err
 		}
-		rows(x.row).event(l)
+		to.event(l)
 		list, err := moved.Apply(l.Stamp, entry.Event)
-		rows(x.row).movements(list)
+		to.movements(list)
 		return cmp.Or(err, x["events"].Error())
 	})
 	if err != nil {
 		return head, err
 	}
-	rows(x.row).all(s.State, head.Time)
+	to.all(s.State, head.Time)
 	return head, nil
 }
 

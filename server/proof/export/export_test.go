@@ -10,7 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"waybill/auth"
+	"waybill/booking/ids"
+	"waybill/report"
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
@@ -361,6 +365,79 @@ func TestAnExportEndsWithTheLastLine(t *testing.T) {
 		}
 		if _, err := os.Lstat(out); err == nil {
 			t.Error("there is an export")
+		}
+	}
+}
+
+// What lines only imply is in an export: sessions that end with the start of another, reports that are made
+// again, and a subject whose provider is not known yet.
+func TestExportOfWhatIsImplied(t *testing.T) {
+	dir := t.TempDir()
+	var clock rig.HandClock
+	s, err := server.Open(server.Config{Dir: dir, Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := auth.ID{1}
+	link := auth.Linked{Subject: auth.HashOf("subject")}
+	done := ids.ID{9}
+	record := func(events ...ledger.Event) {
+		t.Helper()
+		for _, e := range events {
+			if err := s.Record(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	record(
+		&auth.UserAdded{
+			User:   user,
+			Link:   &link,
+			Access: auth.Access{Company: auth.Company{ID: "c"}, Role: "ADMIN"},
+			Person: auth.Person{Email: "a@example.com"},
+		},
+		&auth.SessionStarted{
+			Session: auth.ID{2},
+			User:    user,
+			Company: "c",
+			Tokens:  auth.NewTokens(clock.Now(), "a", "b"),
+		},
+		&report.Ordered{
+			ID:       done,
+			Company:  "c",
+			User:     ids.ID(user),
+			OrderBy:  report.CreatedAt,
+			Start:    clock.Now(),
+			End:      clock.Now(),
+			FirstDay: "2026-11-20",
+			LastDay:  "2026-11-20",
+		},
+		&report.Completed{ID: done, SHA256: "00"},
+	)
+	clock.Move(40 * 24 * time.Hour)
+	record(
+		&auth.SessionStarted{
+			Session: auth.ID{3},
+			User:    user,
+			Company: "c",
+			Tokens:  auth.NewTokens(clock.Now(), "c", "d"),
+		},
+		&ledger.PersonalErased{Reason: "asked", Reports: []ids.ID{done}},
+	)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	if _, err := export.Write(durable.Dir(dir), false, durable.Dir(out)); err != nil {
+		t.Fatal(err)
+	}
+	for table, want := range map[string]string{
+		"sessions":   `^\[\[session_id .*\] \[` + fmt.Sprint(auth.ID{3}) + ` .*\]\]$`,
+		"reports":    ` 2026-11-20T08:00:00.000Z   \]\]$`, // not completed, nor downloaded, and no hash
+		"identities": ` \? \S+\]\]$`,
+	} {
+		if got := fmt.Sprint(readTable(t, out, table)); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: %s, want %s", table, got, want)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
@@ -65,22 +64,19 @@ func (x rows) accounts(s ledger.State) {
 		x.user(u)
 	}
 	for _, s := range s.Accounts.Sessions() {
-		x.session(s)
+		x("sessions", s.ID, s.User, s.Company, s.Used, s.AccessUntil, s.Until)
 	}
 	for _, r := range s.Reports.All() {
-		x.report(r)
+		x("reports", r.ID, r.Company, r.User, r.OrderBy, r.Start, r.End, r.Created, r.Completed, r.Downloaded,
+			r.SHA256)
 	}
 	set := s.Geolocation()
 	for _, id := range slices.Sorted(maps.Keys(set)) {
 		x("geolocation", id, set[id])
 	}
 	for _, c := range s.Bookings.AllChanges() {
-		x.change(c)
+		x("run_changes", c.Run.Trip, c.Run.Day, c.Canceled, c.Shift/60, c.Tickets, c.Reason)
 	}
-}
-
-func (x rows) change(c *booking.RunChange) {
-	x("run_changes", c.Run.Trip, c.Run.Day, c.Canceled, c.Shift/60, c.Tickets, c.Reason)
 }
 
 func (x rows) partner(p *auth.Partner) {
@@ -101,15 +97,6 @@ func (x rows) user(u *auth.User) {
 	for _, a := range u.Accesses {
 		x("accesses", u.ID, a.Company.ID, a.Company.Name, a.Company.Slug, a.Company.Tier, a.Role)
 	}
-}
-
-func (x rows) session(s *auth.Session) {
-	x("sessions", s.ID, s.User, s.Company, s.Used, s.AccessUntil, s.Until)
-}
-
-func (x rows) report(r *report.Report) {
-	x("reports", r.ID, r.Company, r.User, r.OrderBy, r.Start, r.End,
-		r.Created, r.Completed, r.Downloaded, r.SHA256)
 }
 
 // runs writes what was sold, each form once.

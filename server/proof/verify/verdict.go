@@ -13,6 +13,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
+	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
@@ -368,5 +369,5 @@ func afterDamage(name string, d *journal.Damage) string {
 		return "serve a backup instead"
 	}
 	return fmt.Sprintf("serve a backup instead, or save the lines before it: waybill repair -data %s "+
-		"-cut-at %d -reason TEXT OUT", name, d.Seq)
+		"-cut-at %d -reason TEXT OUT", durable.ForShell(name), d.Seq)
 }

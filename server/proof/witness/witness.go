@@ -68,15 +68,12 @@ func Parse(text string) (Peer, error) {
 			"the URL must be absolute, of http or https, without user, query and fragment",
 		)
 	}
-	key, err := note.ParseKey(note.Unwrap(strings.TrimSpace(vkey)))
+	key, err := note.ParseWitnessKey(strings.TrimSpace(vkey))
 	if err != nil {
 		return Peer{}, fmt.Errorf("the verifier key %w", err)
 	}
 	if len(key.Name) > maxName {
 		return Peer{}, fmt.Errorf("the verifier key's name is longer than %d bytes", maxName)
-	}
-	if !key.IsWitness() {
-		return Peer{}, errors.New("the verifier key is an author's (type 1), not a witness's (type 4)")
 	}
 	return Peer{strings.TrimSuffix(address, "/"), key}, nil
 }

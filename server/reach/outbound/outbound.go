@@ -121,13 +121,15 @@ type answered struct {
 func (a *answered) Unwrap() error { return a.error }
 
 // RetryAfter returns how long a peer has asked to wait before another attempt (RFC 9110, §10.2.3), by the
-// error of the last one: 0 where it did not say it, or no more than this may read.
+// error of the last one: 0 where it did not say it.
 func RetryAfter(err error) time.Duration {
 	a, ok := errors.AsType[*answered](err)
 	if !ok {
 		return 0
 	}
-	if seconds, err := strconv.ParseUint(a.retryAfter, 10, 31); err == nil {
+	// Of a number that is too large, what is returned beside the error is the largest.
+	seconds, err := strconv.ParseUint(a.retryAfter, 10, 31)
+	if err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(seconds) * time.Second
 	}
 	at, err := http.ParseTime(a.retryAfter)

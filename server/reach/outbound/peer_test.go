@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -156,11 +157,12 @@ func TestStatusesTellWhetherAskingAgainIsOfUse(t *testing.T) {
 // RFC 9110, §10.2.3: seconds, or an instant.
 func TestAPeerMayAskToWait(t *testing.T) {
 	for said, want := range map[string]time.Duration{
-		"":            0,
-		"7":           7 * time.Second,
-		"-7":          0,
-		"soon":        0,
-		"99999999999": 0,
+		"":                        0,
+		"7":                       7 * time.Second,
+		"-7":                      0,
+		"soon":                    0,
+		"2147483648":              math.MaxInt32 * time.Second, // no more than that is understood
+		"99999999999999999999999": math.MaxInt32 * time.Second,
 		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat):  time.Hour,
 		time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat): 0,
 	} {

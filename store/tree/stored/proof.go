@@ -33,20 +33,6 @@ func Consistency(fsys readonly.FS, old, size uint64) ([]tree.Hash, error) {
 	return proof, r.close()
 }
 
-// EdgeAt returns the edge of the tree of the first size leaves.
-func EdgeAt(fsys readonly.FS, size uint64) (tree.Edge, error) {
-	r := &reader{fsys: fsys}
-	var roots []tree.Hash
-	done := uint64(0)
-	for level := bits.Len64(size) - 1; level >= 0; level-- {
-		if size>>level&1 == 1 {
-			roots = append(roots, r.full(level, done>>level))
-			done += 1 << level
-		}
-	}
-	return tree.EdgeOf(size, roots), r.close()
-}
-
 // Includes reports whether a proof leads from a leaf to the root of a tree.
 func Includes(proof []tree.Hash, hash tree.Hash, leaf, size uint64, root tree.Hash) bool {
 	if leaf >= size {
