@@ -35,6 +35,7 @@ import os
 import re
 import struct
 import sys
+import time
 from datetime import datetime, timedelta
 try:
     from zoneinfo import ZoneInfo
@@ -43,6 +44,7 @@ except ImportError:
 
 MINUTE = 60 * 1000  # the times of lines are whole milliseconds here
 WINDOW = 20 * MINUTE
+DAY_LONG = 24 * 60 * MINUTE
 
 class Newer(Exception):
     """What only a newer version of Waybill can have written."""
@@ -332,8 +334,8 @@ def read_line(raw, before, last):
                 line.seq, line.synced, due))
     if last and line.now < last.now and line.type != "clock.set":
         raise Broken("its time, %s, is earlier than that of the line before, %s" % (line.time, last.time))
-    line.erased = check_personal(raw[75 + len(line.text) + 12:-1], line.data.get("personal"),
-            list(line.data)[-1:])
+    line.personal = raw[75 + len(line.text) + 12:-1]
+    line.erased = check_personal(line.personal, line.data.get("personal"), list(line.data)[-1:])
     if line.type not in SCHEMA:
         raise Newer("its type, %s, is unknown" % line.type)
     check_members(line.data, SCHEMA[line.type], line.lacks, line.type in ("opened", "forked", "repaired"))
@@ -578,6 +580,7 @@ class Timetable:
                 self.tables.setdefault(name, []).append(row)
         self.trips = {trip["id"]: trip for trip in self.table("Trips")}
         self.fares, self.withheld = self.by_names("Fares"), self.by_names("Withheld")
+        self.transfers = {(row["from"], row["to"]): row for row in self.table("Transfers")}
 
     def table(self, name):
         return self.tables.get(name, [])
@@ -641,6 +644,18 @@ class Timetable:
             return None
         noon = datetime(1970, 1, 1, 12, tzinfo=zone) + timedelta(days=day)
         return int(noon.timestamp()) - 43200
+
+    def can_change(self, first, second):
+        """rules.md, Changes."""
+        if first.run.name == second.run.name:
+            return False
+        out = self.route_of(first.run.form.trip)[2][first.end]
+        into = self.route_of(second.run.form.trip)[2][second.start]
+        names = [(one, other) for one in (out["id"], out.get("parent"))
+                for other in (into["id"], into.get("parent"))]
+        row = next((self.transfers[pair] for pair in names if all(pair) and pair in self.transfers),
+                {"seconds": 1800})
+        return not row.get("forbidden") and second.departure() - first.arrival() >= 1000 * row["seconds"]
 
     def prices(self, trip, start, end):
         """What a ride costs one passenger, by currency, without a discount."""
@@ -756,7 +771,9 @@ class Books:
     def __init__(self, timetable_of):
         self.timetable_of = timetable_of  # gives the timetable of a line timetable.imported, or None
         self.partners, self.bookings, self.tickets, self.forms, self.runs, self.last = {}, {}, {}, {}, {}, {}
-        self.users, self.sessions, self.reports, self.messages, self.imports = {}, {}, set(), set(), []
+        self.users, self.sessions, self.messages, self.imports = {}, {}, {}, []  # messages: their tickets
+        self.reports, self.clock = {}, {"offsetMs": 0}  # reports: the line of its file, and the file's hash
+        self.answered, self.zone = {}, None  # by partner and key: the last line's time; the remark
         # By the name of a run: all its tickets; the run that came last; how many tickets were cancelled with
         # it; its shift in seconds.
         self.on, self.latest, self.cancelled, self.shift = {}, {}, {}, {}
@@ -776,10 +793,14 @@ class Books:
                 self.on_other(line.type, line.data)
             if line.type in CHANGES_BOOKINGS:
                 rows = [line.data] + (line.data.get("tickets") or [])
-                sends = [send for row in rows for send in row.get("sends") or []]
-                self.messages.update("%d-%d" % (line.seq, number + 1) for number in range(len(sends)))
+                sends = [row.get("id", row.get("ticket")) for row in rows for _ in row.get("sends") or []]
+                self.messages.update(("%d-%d" % (line.seq, number + 1), ticket) for number, ticket
+                        in enumerate(sends))
             else:
                 self.expect("before" not in line.data, "it has 'before' but changes no booking")
+            if "retry" in line.data:
+                partner = line.data.get("partner") or self.bookings[line.data["booking"]].partner
+                self.answered[partner, line.data["retry"]["key"]] = self.now
         except (NotThere, KeyError, TypeError, ValueError, AttributeError, struct.error) as error:
             self.all_applied = False
             self.faults = ["%s: this line changes nothing, and is not judged further" % (
@@ -884,7 +905,13 @@ class Books:
         self.bookings[id] = Booking(id, partner, self.made)
         return self.bookings[id]
 
-    def check_sale(self, data, sells, legs):
+    def check_sale(self, data, partner, legs):
+        sells, keys = partner
+        self.expect(keys, "the partner's keys are all revoked")
+        if "retry" in data:
+            key = data["partner"], data["retry"]["key"]
+            self.expect(key not in self.answered or self.now - self.answered[key] >= DAY_LONG,
+                    "the partner had a line with that key in the last 24 hours")
         self.expect(legs[0].departure() > self.now, "the first leg had already left")
         for number, leg in enumerate(legs):
             slug = leg.run.form.company["slug"]
@@ -909,18 +936,26 @@ class Books:
                         leg.run.form.trip)
                 return
             self.check_leg(timetable, leg, row["discount"])
+        for leg in legs if not self.faults and not self.zone else ():
+            self.look_at_zone(timetable, leg)
         self.check_price(data["currency"], legs)
 
     def check_leg(self, timetable, leg, discount):
         run, trip = leg.run, leg.run.form.trip
         self.expect(run.form.row == timetable.form(trip).row,
                     "the form of the run is not the one that the timetable in force gives trip %s", trip)
-        starts = timetable.day_starts(trip, run.day)
-        away = 0 if starts is None else run.start - self.shift.get(run.name, 0) - starts
-        self.expect(abs(away) <= 3 * 3600, "the run starts %d s away from the start of its service day", away)
         right = timetable.discount(trip, leg.local_day())[0]
         self.expect(discount == right,
                 "the discount is number %d of the form; in force is number %d (-1 is none)", discount, right)
+
+    def look_at_zone(self, timetable, leg):
+        """rules.md, Remarks: zone."""
+        run, starts = leg.run, timetable.day_starts(leg.run.form.trip, leg.run.day)
+        ahead = 0 if starts is None else starts + self.shift.get(run.name, 0) - run.start
+        if ahead and not self.zone:
+            company = timetable.route_of(run.form.trip)[1]["company"]
+            self.zone = self.seq, "the service day of a run of trip %s starts %d s later by the clock of %s " \
+                "here than it was sold" % (run.form.trip, ahead, timetable.table("Companies")[company]["zone"])
 
     def check_price(self, currency, legs):
         """By the timetable in force, or one that was replaced less than 20 minutes before."""
@@ -932,11 +967,12 @@ class Books:
             if not timetable:
                 return
             right = [self.amount(timetable, currency, leg) for leg in legs]
-            if right == stands:
+            if right == stands and (len(legs) == 1 or timetable.can_change(*legs)):
                 return
             first = first or right
-        self.expect(False, "the legs were sold for %s %s, but cost %s by the timetable in force",
+        self.expect(first == stands, "the legs were sold for %s %s, but cost %s by the timetable in force",
                 stands, currency, first)
+        self.expect(first != stands, "nobody can change from leg 1 to leg 2, by the timetable in force")
 
     def amount(self, timetable, currency, leg):
         form = timetable.form(leg.run.form.trip)
@@ -973,7 +1009,7 @@ class Books:
             return False
         timetable = self.timetable_of(self.imports[-1])
         if not timetable:
-            return True  # nobody can say
+            return None  # nobody can say
         if not timetable.runs_on(*name):
             return False
         free, loads = self.room(leg, timetable.form(name[0]), without=ticket)
@@ -1016,8 +1052,10 @@ class Books:
             self.expect(legs[1].departure() >= legs[0].arrival(),
                     "the second leg leaves before the first arrives")
         for leg, seat in zip(legs, seats if self.imports else ()):
-            self.expect(self.is_free_again(ticket, leg, seat), "seat %d is not free for ticket %s", seat,
-                    ticket.id)
+            self.expect(self.is_free_again(ticket, leg, seat) is not False,
+                    "seat %d is not free for ticket %s", seat, ticket.id)
+            self.expect(seat == leg.seat or not self.is_free_again(ticket, leg, leg.seat),
+                    "ticket %s gets seat %d, and its own seat %d is free", ticket.id, seat, leg.seat)
         for leg, seat in zip(legs, seats):
             leg.seat = seat
         self.check_before([data["booking"]])
@@ -1102,6 +1140,11 @@ class Books:
     def run_name(self, data):
         return data["run"]["trip"], day_number(data["run"]["date"])
 
+    def check_run(self, name):
+        timetable = self.timetable_of(self.imports[-1]) if self.imports else None
+        self.expect(name in self.on or self.imports and (not timetable or timetable.runs_on(*name)),
+                "nobody has sold trip %s on that day, and the timetable in force has no such run", name[0])
+
     def tickets_of(self, name):
         return sorted(self.on.get(name, []), key=lambda one: (one.booking.number,
                 one.booking.tickets.index(one)))
@@ -1109,6 +1152,7 @@ class Books:
     def on_run_cancelled(self, data):
         name, rows = self.run_name(data), data["tickets"] or []
         named, right = [self.ticket(row["booking"], row["id"]) for row in rows], []
+        self.check_run(name)
         for ticket in self.tickets_of(name):
             if ticket.lives(self.now) and not ticket.pending:
                 right.append((ticket.id, ticket.booking.id, ticket.booking.partner, ticket.phase == "Paid",
@@ -1125,6 +1169,7 @@ class Books:
         name, rows, moved = self.run_name(data), data["tickets"] or [], {}
         for row in rows:
             self.ticket(row["booking"], row["id"])
+        self.check_run(name)
         by = data["minutes"] * 60 - self.shift.get(name, 0)
         self.expect(abs(data["minutes"]) <= 720, "it is moved by %d minutes", data["minutes"])
         for row in data["runs"] or []:
@@ -1156,6 +1201,7 @@ class Books:
 
     def on_run_restored(self, data):
         name = self.run_name(data)
+        self.check_run(name)
         if name in self.cancelled:
             self.expect(not self.cancelled.pop(name), "tickets were cancelled with the run")
             return
@@ -1173,21 +1219,28 @@ class Books:
         self.imports.append(self.line)
 
     def on_partner_key_added(self, data):
-        self.partners.setdefault(data["partner"], data["companies"] or [])
+        companies, keys = self.partners.setdefault(data["partner"], (data["companies"] or [], set()))
+        keys.add(data["keyHash"])
 
     def on_clock_set(self, data):
         back = self.last_now - self.now
         self.expect(back <= 1000 or not self.bookings, "the clock is set back by %d ms", back)
+        self.clock = data
 
     def on_other(self, type, data):
         if type == "user.added":
             self.users[data["user"]] = {data["access"]["company"]["id"]}
         elif type == "outbox.sent":
-            self.messages.difference_update(data["messages"] or [])
+            if not data["messages"]:
+                raise NotThere("it names no message")
+            for message in data["messages"]:
+                self.there(self.messages, message, "message that waits")
+                del self.messages[message]
         elif type == "world.forked":
             self.messages.clear()
         elif type in ("partner.revoked", "partner.legacy_used"):
-            self.there(self.partners, data["partner"], "partner")
+            _, keys = self.there(self.partners, data["partner"], "partner")
+            keys.difference_update(data.get("keyHashes") or [])
         elif type in ("report.completed", "report.downloaded"):
             self.there(self.reports, data["report"], "report")
         elif type in ("user.access_given", "user.removed", "session.started", "report.ordered",
@@ -1209,8 +1262,17 @@ class Books:
                     raise NotThere("ticket %s does not belong to partner %s" % (ticket.id, row["partner"]))
             for id in data.get("reports") or []:
                 self.there(self.reports, id, "report")
+                self.reports[id] = None
+            for id, made in self.reports.items():
+                if made and made[0].seq in (data.get("lines") or []):
+                    self.reports[id] = None
+            gone = {row["ticket"] for row in data.get("passengers") or []}
+            self.messages = {id: ticket for id, ticket in self.messages.items() if ticket not in gone}
         if type == "report.ordered":
-            self.reports.add(data["report"])
+            self.reports[data["report"]] = None
+        if type == "report.completed":
+            part = json.loads(self.line.personal or b"{}")
+            self.reports[data["report"]] = (self.line, part["sha256"]) if "sha256" in part else None
         if type == "session.started":
             self.sessions[data["session"]] = data["user"]
         if type == "session.ended":
@@ -1330,6 +1392,8 @@ class Audit:
                 when, version), "FORMAT"))
         if self.damage or self.problems:
             return
+        self.beside = ["%s/%s" % (folder, name) for folder in ("outbox", "reports", "timetables")
+                for name in self.names_in(folder)]  # before the journal: of no line that a server writes now
         journal = Journal(self.folder, text)
         self.lines, self.bad = journal.lines, journal.bad
         self.read_names("waybill/" + form.group(2).decode())
@@ -1513,8 +1577,35 @@ class Audit:
                     "and %d other lines break a rule" % (len(books.problems) - 100)))
         if self.lines and books.all_applied and not self.damage and self.whole:
             self.result["books"] = books.figures(last)
+            self.check_beside(books, imports)
 
     # -- rules.md, Remarks; unsigned; unwitnessed
+
+    def check_beside(self, books, imports):
+        """rules.md, Reports; Remarks: zone, beyond, missing."""
+        if books.zone:
+            self.remark("zone", *books.zone)
+        named = {"reports/%s.csv" % id for id in books.reports}
+        named.update("timetables/%s.jsonl" % line.data["sha256"] for line in imports)
+        letters = {name: re.search(r"\.(\d+)-", name) for name in self.beside if name.startswith("outbox/")}
+        beyond = [name for name in self.beside if name not in named and not (name in letters and
+                (not letters[name] or int(letters[name].group(1)) <= len(self.lines)))]
+        if beyond:
+            self.remark("beyond", len(self.lines), "no line names %s; files like that: %d" % (
+                beyond[0], len(beyond)))
+        still, missing = books.clock.get("still"), []
+        now = nanoseconds(still) // 10**6 if still else time.time() * 1000 + books.clock["offsetMs"]
+        for id, made in books.reports.items():
+            if not made or now >= made[0].now + 7 * DAY_LONG:
+                continue
+            data = self.file("reports", id + ".csv")
+            if data is None:
+                missing.append(made[0].seq)
+            elif sha256(data).hex() != made[1]:
+                self.problems.append(problem("books", "the file is not the report that was written",
+                        "reports/%s.csv" % id, 0, 0, made[0].seq))
+        if missing:
+            self.remark("missing", min(missing), "files of %d reports are not here" % len(missing))
 
     def tell_remarks(self):
         asked, lines = None, {"repaired": [], "forked": [], "clock.set": [], "unsigned": []}
