@@ -99,10 +99,11 @@ func counted[N int | int64](n N, what string) string {
 
 // Hundredths returns an amount of minor units, or a percentage, in whole ones.
 func Hundredths(minor int64) string {
+	sign, n := "", uint64(minor)
 	if minor < 0 {
-		return "-" + Hundredths(-minor)
+		sign, n = "-", -n // the least int has no positive one
 	}
-	return fmt.Sprintf("%d.%02d", minor/100, minor%100)
+	return fmt.Sprintf("%s%d.%02d", sign, n/100, n%100)
 }
 
 // String returns the figures in a line, without the surplus.

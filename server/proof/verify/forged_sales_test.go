@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,13 +101,28 @@ func TestARunThatTheTimetableDoesNotHaveSoIsNamed(t *testing.T) {
 		},
 		"another company": func(f *schedule.Form, _ *int64) { f.Company.Slug = "vltavia-bus" },
 		"more seats":      func(f *schedule.Form, _ *int64) { f.Bus.Seats = 80 },
-		"a later bus":     func(_ *schedule.Form, start *int64) { *start += 20 * 86400 },
 	} {
 		whole := b.lines
 		b.lines = reformed(t, b.lines, sale, alter)
 		mustName(t, what, b.rewrite(t, 1, `creation`, "Creation"), sale,
 			"is not the run in the timetable of line ")
 		b.lines = whole
+	}
+}
+
+// Where the service day of a run started is of the machine that sold it: that is a remark, and no problem.
+func TestAServiceDayThatStartsElsewhereIsARemark(t *testing.T) {
+	t.Parallel()
+	b := newBookkeeping(t, nil)
+	sale := b.line(t, "booking.created", 2)
+	b.lines = reformed(t, b.lines, sale, func(_ *schedule.Form, start *int64) { *start += 3600 })
+	dir := b.rewrite(t, 1, `creation`, "Creation")
+	o := ours(t, dir)
+	if o.Verdict != "sound" || !slices.Contains(o.Remarks, remark{"zone", uint64(sale)}) {
+		t.Errorf("verify says %+v", o)
+	}
+	if rig.Has(t, "python3") {
+		compareOpinions(t, dir, o, theirs(t, []string{dir})[0])
 	}
 }
 
