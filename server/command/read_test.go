@@ -172,6 +172,7 @@ func TestVerifyAgainstALetter(t *testing.T) {
 		{1, `line 1 .*is not the name of a journal`, without(0, " "+lines[0]), key},
 		{1, `line 2 .*is not the name of a journal.* ['"]Max> waybill`, "Max> \nMax> " + each("\nMax> ")(note), key},
 		{0, `\(lines: 6\); other text \(lines: 0\)`, each("\u00a0\n")(note), each("\u00a0\n")(key)},
+		{0, `\(lines: 6\); other text \(lines: 0\)`, each("\u2003\u3000\n")(note), each("\u2003\u3000\n")(key)},
 		{1, `line 4 .*\.\d{3}Z\\u2028`, without(3, strings.TrimSpace(lines[3])+"\u2028\n"), key},
 		{1, `line 4 .*: lines 4 to 5 are one line`, without(3, strings.Replace(lines[3], " time", " \ntime", 1)), key},
 		{1, `line 4 .*: lines 4 to 5 are one line`, "> " + each("\n> ")(without(3, lines[3][:72]+"\n"+lines[3][72:])), key},

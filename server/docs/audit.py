@@ -66,9 +66,11 @@ def read_file(*path):
     with open(path, "rb") as file:
         return file.read()
 
+BLANK = rb"\s|\xc2\xa0|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xaf]|\xe2\x81\x9f|\xe3\x80\x80"  # in UTF-8
+
 def unwrapped(data):
     """Lines that people hand back, without what editors and mail programs put around them."""
-    return [re.sub(rb"^(\xef\xbb\xbf|> ?)+|([ \t\r]|\xc2\xa0)+$", b"", row) for row in data.split(b"\n")]
+    return [re.sub(rb"^(\xef\xbb\xbf|> ?)+|(" + BLANK + rb")+$", b"", row) for row in data.split(b"\n")]
 
 def unbase64(text):
     try:

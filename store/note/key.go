@@ -46,7 +46,7 @@ func NewWitnessKey(name string, public ed25519.PublicKey) Key {
 }
 
 // wrapping is what editors and mail programs put around a line.
-var wrapping = regexp.MustCompile(`^(\x{FEFF}|> ?)+|[ \t\r\x{A0}]+$`)
+var wrapping = regexp.MustCompile(`^(\x{FEFF}|> ?)+|[\s\v\p{Zs}]+$`)
 
 // Unwrap returns a line that people hand back as it was given to them: without a byte order mark and > before
 // it, and blanks and CR after it.
