@@ -187,9 +187,9 @@ func (x *sales) lookAtZone(s ledger.State, seq uint64, r *ride) {
 	if ahead == 0 || x.zone.Seq > 0 {
 		return
 	}
-	x.zone = observe.Event{Kind: "zone", Seq: seq, Text: fmt.Sprintf("the service day of trip %s on %s starts "+
-		"%s later by the clock of %s here than it was sold", name.Trip, name.Day,
-		time.Duration(ahead)*time.Second, tt.Company(leg.Trip).Zone)}
+	text := fmt.Sprintf("the service day of trip %s on %s starts %s later by the clock of %s here than it was sold",
+		name.Trip, name.Day, time.Duration(ahead)*time.Second, tt.Company(leg.Trip).Zone)
+	x.zone = observe.Event{Kind: "zone", Seq: seq, Text: text}
 }
 
 // revival returns what is wrong with the seats that a lapsed ticket is given again.

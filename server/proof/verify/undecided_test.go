@@ -35,9 +35,13 @@ func member(line, name string) string {
 	return value
 }
 
+// indexOf returns the place of the first line of a type.
+func indexOf(lines []string, kind string) int {
+	return slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"type":"`+kind+`"`) })
+}
+
 // Decision verify.undecided: a sale by a partner without a living key, a second sale under one key within its
-// day, a revival on another seat though its own was free, a change of a run that nobody has, and a message that
-// was sent twice.
+// day, a revival on another seat though its own was free, and a change of a run that nobody has.
 func withUndecided(t *testing.T, h *honest) (dirs []string) {
 	t.Helper()
 	must := func(dir, want string) {
@@ -49,7 +53,7 @@ func withUndecided(t *testing.T, h *honest) (dirs []string) {
 		dirs = append(dirs, dir)
 	}
 	must(rig.Forge(t, h.dir, func(lines []string) []string {
-		at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"partner.key_added"`) })
+		at := indexOf(lines, "partner.key_added")
 		key := lines[at]
 		revoked := beside(key, "partner.revoked", fmt.Sprintf(`"partner":%q,"keyHashes":[%q]`,
 			member(key, "partner"), member(key, "keyHash")))
@@ -154,8 +158,8 @@ POST /v2/reports/company/orders {"startDate":"2026-11-01T00:00:00Z","endDate":"2
     r = data.report.id
 rest`
 
-// withAReport returns the directory of a server on a clock that stands still, where a report has been written,
-// and copies whose report was changed, which breaks a rule, and is not there, which is a remark.
+// withAReport returns the directory of a server on a clock that stands still, where a report has been
+// written, and copies whose report was changed, which breaks a rule, and is not there, which is a remark.
 func withAReport(t *testing.T) []string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "honest")
@@ -174,7 +178,8 @@ func withAReport(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := ours(t, changed); o.Verdict != "books" || o.Problems[0].Text != "the file is not the report that was written" {
+	o := ours(t, changed)
+	if o.Verdict != "books" || o.Problems[0].Text != "the file is not the report that was written" {
 		t.Errorf("of another file verify says %+v", o)
 	}
 	missing := func(r remark) bool { return r.Kind == "missing" }
@@ -184,8 +189,8 @@ func withAReport(t *testing.T) []string {
 	return []string{dir, changed, gone}
 }
 
-// withAChange returns the directory of a sale with a change, and a copy whose timetable, put in its place, says
-// that this change takes a day.
+// withAChange returns the directory of a sale with a change, and a copy whose timetable, put in its place,
+// says that this change takes a day.
 func withAChange(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -213,7 +218,7 @@ func withAChange(t *testing.T) []string {
 	was := strings.TrimSuffix(filepath.Base(names[0]), ".jsonl")
 	var hash string
 	forged := rig.Forge(t, dir, func(lines []string) []string {
-		sale := lines[slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"booking.created"`) })]
+		sale := lines[indexOf(lines, "booking.created")]
 		stops := regexp.MustCompile(`"stop":\{"id":"([^"]+)"`).FindAllStringSubmatch(sale, -1)
 		for _, a := range stops {
 			for _, b := range stops {
