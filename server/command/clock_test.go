@@ -115,3 +115,13 @@ func TestBooksThatAreWrongAreNoDamage(t *testing.T) {
 		t.Errorf("serving the backup ends with %d", code)
 	}
 }
+
+// Decision timetable.bounds: there is one range of years, for testers, too.
+func TestATestClockHasItsYears(t *testing.T) {
+	for _, line := range []string{
+		"serve -test-clock 2200-01-01T00:00:00Z", "serve -test-clock 1970-01-01T00:00:00+02:00",
+		"conform -base-url http://127.0.0.1:1 -key x -from a -to b -date 2200-01-01",
+	} {
+		want(t, 2, "waybill: .*, of the years 1970 to 2199", strings.Fields(line)...)
+	}
+}

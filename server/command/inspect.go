@@ -239,7 +239,7 @@ func readKept(file, keyFile string) (kept []inspect.Kept, passed string, err err
 			key, err = checkpoint.ParsePublicKey(text)
 		}
 		if err != nil {
-			return nil, "", fmt.Errorf("the key %w", err)
+			return nil, "", fmt.Errorf("-key %s %w", keyFile, err)
 		}
 	}
 	if kept, passed, err = inspect.ReadKept(notes, key); err != nil {

@@ -115,7 +115,9 @@ func TestVerifyAgainst(t *testing.T) {
 		{1, `has no checkpoint: no line, from the first on, is the name of a journal`, dir, "hello\n", ""},
 		{1, `has a signature that is not over these lines`, dir, strings.Replace(first, "\n2\n", "\n4\n", 1), ""},
 		{1, `has no checkpoint`, dir, "\n", ""},
-		{1, `the key is not an Ed25519 public key`, dir, first, "hello\n"},
+		{1, `-key \S+ is not an Ed25519 public key`, dir, first, "hello\n"},
+		{1, `-key \S+ is a verifier key, as witnesses take it: give checkpoint.pub`, dir, first,
+			want(t, 0, "", "checkpoint", "-key", "-data", dir)},
 	} {
 		args := []string{"verify", "-data", c.dir, "-against", written(t, c.note)}
 		if c.key != "" {

@@ -33,6 +33,9 @@ func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 			return key, nil
 		}
 	}
+	if _, err := note.ParseKey(strings.TrimSpace(string(text))); err == nil {
+		return nil, errors.New("is a verifier key, as witnesses take it: give " + PublicKeyFile)
+	}
 	return nil, errors.New("is not an Ed25519 public key in PEM")
 }
 

@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -80,7 +81,7 @@ func mark(answer *heldAnswer, rule *counted) {
 // answerFor answers in the place of the service.
 func (s *Bench) answerFor(rule *counted, rec *web.Recorder, r *http.Request) {
 	if rule.Do == AnswerStatus {
-		answer := rule.failure(s.usual(rule.Status, r))
+		answer := rule.failure(s.usual(&rule.Rule, r))
 		s.Refuse(rec, r, answer)
 		if _, err := fs.Stat(docs.Files, "made/errors/"+answer.Code()+".html"); err != nil {
 			rec.Header().Del("Link") // to the page of a code that the service has not
@@ -103,7 +104,9 @@ const faultCode = "FAULT"
 
 // usual returns what the service itself says to a request with a status. Of a 409 it is what each of its kind
 // may get: that the provider is still asked about a booking's tickets, or that the request is still running.
-func (s *Bench) usual(status int, r *http.Request) *web.Failure {
+// Neither is said for another reason that the rule gives.
+func (s *Bench) usual(rule *Rule, r *http.Request) *web.Failure {
+	status := rule.Status
 	switch status {
 	case http.StatusBadRequest:
 		return web.Explain(web.Invalid(web.Problem("body", "has the wrong form")))
@@ -116,6 +119,9 @@ func (s *Bench) usual(status int, r *http.Request) *web.Failure {
 	case http.StatusMethodNotAllowed:
 		return web.Fail(status, "METHOD_NOT_ALLOWED", "the method is not allowed here")
 	case http.StatusConflict:
+		if reason := rule.reason(); reason != booking.InProgress {
+			return web.Conflict(reason, ruleSays, nil)
+		}
 		if slices.Contains([]string{payRoute, bookRoute, cancelRoute}, r.Pattern) {
 			return web.Explain(&booking.Conflict{
 				Tickets: s.ticketsOf(r),
@@ -139,7 +145,17 @@ func (s *Bench) usual(status int, r *http.Request) *web.Failure {
 	case http.StatusServiceUnavailable:
 		return web.ErrUnavailable
 	}
-	return web.Fail(status, faultCode, "a rule of the test bench made this answer")
+	return web.Fail(status, faultCode, ruleSays)
+}
+
+// ruleSays is the message of an answer that the service never gives.
+const ruleSays = "a rule of the test bench made this answer"
+
+// reason returns that of a 409, which a rule may give in its details.
+func (r *Rule) reason() booking.Code {
+	var details struct{ Reason booking.Code }
+	json.Unmarshal(r.Details, &details) // which may be any JSON
+	return cmp.Or(details.Reason, booking.InProgress)
 }
 
 // ticketsOf returns the tickets of the booking in whose path a request is.

@@ -134,6 +134,10 @@ func TestStatusSaysWhatTheServiceSays(t *testing.T) {
 		{"405", "", `{"message":"the method is not allowed here","errorCode":"METHOD_NOT_ALLOWED"}`, ""},
 		{"409", "", `{"message":"a request with this Idempotency-Key is still running; ` +
 			`send it again to get its answer","errorCode":"CONFLICT","details":{"reason":"IN_PROGRESS"}}`, "1"},
+		{"409", `"details":{"reason":"NO_SEATS"}`, `{"message":"a rule of the test bench made this answer",` +
+			`"errorCode":"CONFLICT","details":{"reason":"NO_SEATS"}}`, ""},
+		{"409", `"details":[1]`, `{"message":"a request with this Idempotency-Key is still running; ` +
+			`send it again to get its answer","errorCode":"CONFLICT","details":[1]}`, "1"},
 		{"410", "", `{"message":"the legacy interface has ended for this partner; see the migration guide",` +
 			`"errorCode":"GONE","details":{"migrationGuide":"/docs/migration"}}`, ""},
 		{"413", "", `{"message":"the body is larger than 256 KiB","errorCode":"BODY_TOO_LARGE"}`, ""},
