@@ -238,10 +238,11 @@ func DecodeForm(data []byte) (*Form, error) {
 		key:  formKey(data),
 		size: int64(len(data)),
 	}
-	in := json.NewDecoder(bytes.NewReader(data))
-	in.DisallowUnknownFields() // a later version has them
-	err := in.Decode(f)
+	err := json.Unmarshal(data, f)
 	f.trip = KeyOf(f.Trip)
+	if err == nil && !bytes.Equal(f.Encode(), data) {
+		err = errors.New("it is not as this version writes it")
+	}
 	if err == nil && len(f.Stops) < 2 {
 		err = errors.New("fewer than two stops")
 	}

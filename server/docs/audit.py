@@ -1,25 +1,23 @@
 #!/usr/bin/env python3
 """audit.py: a second auditor of a Waybill data directory, made from journal.md and rules.md alone.
 
-    python3 -I audit.py DIR... [-against NOTE]... [-key PUB]
-                        [-witness-key VKEY]... [-witnessed-within 5m] [-json]
+    python3 -I audit.py [-chain] [-json] DIR... [-against NOTE]... [-key PUB]
+                        [-witness-key VKEY]... [-witnessed-within 5m]
 
 DIR is a data directory (it has journal/); an archive of one is refused, as nothing in it was checked.
 NOTE is a file of checkpoints kept elsewhere; PUB the file of the public key that signed them; VKEY the
 verifier key of a witness that must have signed. Each DIR is told, and the exit code is that of the worst.
 
-What is checked, in this order:
-  1. each line: its members, number and time; the hash that chains it to the line before; its personal part,
-     which must have its hash or be named by a later line as erased; whether the end is torn or damaged;
-  2. names and keys, and all notes, in the directory and given: each Ed25519 signature of the directory and of
-     the witnesses given, the hash of the line, the root of the tree (RFC 6962); then the files of tree/;
-  3. each line against the lines before it: "before", partners, prices, discounts, seats, phases, windows,
-     refunds, runs, with the timetables; then the figures of the books, and their sums.
+Part one checks that each line follows from the line before by number, time and hash; that a personal part has
+its hash, or that a later line names it as erased; whether the end is torn or damaged; names and keys; all
+notes, in the directory and given: each Ed25519 signature, the hash of the line, the root of the tree
+(RFC 6962); and the files of tree/. -chain runs it alone, and so does the file cut off at PART TWO.
+Part two checks the members of each line; each line against the lines before it, with the timetables; the
+figures of the books, and their sums; and the files of reports.
 
-What is NOT checked: snapshots, but that a whole one shows that its line was on the disk; what personal parts
-say; that values are of their kind, where no rule needs it; files of reports, keys/ and outbox/; and what
-rules.md lists under "What is not decided again". Where service days start is checked only with zoneinfo
-(Python 3.9).
+What is NOT checked: snapshots, but that a whole one shows that its line was on the disk; what the texts in
+personal parts say; keys/ and outbox/; and what rules.md lists under "What is not decided again". Where
+service days start is checked only with zoneinfo (Python 3.9).
 
 Exit code: 0 sound, 1 not, 3 only an end that was never on the disk, 2 the command line is wrong.
 """
@@ -30,30 +28,20 @@ import functools
 import hashlib
 import itertools
 import json
-import math
 import os
 import re
-import struct
 import sys
-import time
 from datetime import datetime, timedelta
-try:
-    from zoneinfo import ZoneInfo
-except ImportError:
-    ZoneInfo = None
+
+# PART ONE: the chain, the tree, the notes, and a verdict of these
 
 MINUTE = 60 * 1000  # the times of lines are whole milliseconds here
-WINDOW = 20 * MINUTE
-DAY_LONG = 24 * 60 * MINUTE
 
 class Newer(Exception):
     """What only a newer version of Waybill can have written."""
 
 class Broken(Exception):
     """Bytes that are not as they were written."""
-
-class NotThere(Exception):
-    """The line cannot be applied: rules.md, What is there."""
 
 def sha256(data):
     return hashlib.sha256(data).digest()
@@ -66,28 +54,22 @@ def read_file(*path):
     with open(path, "rb") as file:
         return file.read()
 
-BLANK = rb"\s|\xc2\xa0|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xaf]|\xe2\x81\x9f|\xe3\x80\x80"  # in UTF-8
-
-def unwrapped(data):
-    """Lines that people hand back, without what editors and mail programs put around them."""
-    return [re.sub(rb"^(\xef\xbb\xbf|> ?)+|(" + BLANK + rb")+$", b"", row) for row in data.split(b"\n")]
-
 def unbase64(text):
     try:
-        return base64.b64decode(text, validate=True)
+        data = base64.b64decode(text, validate=True)
     except ValueError:
+        data = None
+    if data is None or base64.b64encode(data).decode() != text:
         raise Broken("%r is not base64" % text[:60])
-
-def short_id(data):
-    return base64.urlsafe_b64encode(sha256(data)[:12]).decode()
+    return data
 
 def nanoseconds(text):
     """An instant as in 2026-11-20T19:35:47.572Z, in nanoseconds since 1970."""
     whole, _, part = text.rstrip("Z").partition(".")
     return calendar.timegm(datetime.fromisoformat(whole).timetuple()) * 10**9 + int(part.ljust(9, "0"))
 
-def day_number(text):
-    return datetime.fromisoformat(text).toordinal() - 719163  # days since 1970-01-01
+def problem(kind, text, file="", line=0, byte=0, seq=0):
+    return {"kind": kind, "file": file, "line": line, "byte": byte, "seq": seq, "text": text}
 
 # ==== Ed25519 (RFC 8032): points are (x, y, z, t) ===================================================
 
@@ -148,164 +130,46 @@ def pem_key(data, file):
         raise Broken("%s does not hold an Ed25519 key" % file)
     return der[-32:]
 
-# ==== The members of a line: journal.md, The types; Members of several types; Forms and runs ========
-# NAME, NAME? where it is optional, NAME{MEMBERS} where it is an object or a list of objects. $NAME stands for
-# what SHORT has. The members $end may follow in each type; in some, retry stands before others.
-
-SHORT = {
-    "end": "$retry before? $by personal?",
-    "retry": "retry?{key hash? status?}",
-    "by": "by?{uid user? login?}",
-    "run": "run{trip date}",
-    "who": "{partner booking ticket}",
-    "access": "access{company{id name slug tier} role} link?{issuer}",
-    "form": "{trip name? phones? company{id name slug ceo? partnerCompany? logoUrl? email? website? rules? "
-            "socials? tier? source registration? address? vat? insurer? policy? zone} "
-            "route{id company name? slug description? services?{id name}} "
-            "bus{id company seats registration? brand? model? images? fmsObject? geolocation?} "
-            "stops{stop{id place platform? lat lon city station? parent? fareZone?} "
-            "city{id name slug country zone} arr dep} rules?{id company route hours percent} "
-            "discounts?{id route name? description? percent first last}}",
-}
-TYPES = """
-opened: after torn?{file bytes cutFrom offset} key? unsigned?{from lines} witnesses? \
-program?{version revision modified go os arch}
-forked: origin key parent{origin seq hash}
-repaired: reason forced? erased? missing?
-booking.created: booking partner request currency forms?$form runs?{form date start offsets} \
-legs{run from to amount discount} tickets{id seats}
-ticket.asked: booking ticket seats? request $retry action key
-ticket.refused: booking ticket action request reason? $retry unknown?
-ticket.paid: ticket booking seats? request reason? $retry sends?
-ticket.booked: ticket booking seats? request reason? $retry sends?
-tickets.canceled: booking request tickets{id refunded refund grace terms{rule percent refund} sends?}
-tickets.uncompleted: booking at tickets{id}
-ticket.moved: ticket from booking new
-ticket.carrier: booking ticket status
-request.answered: partner booking
-run.cancelled: $run reason tickets{id booking partner refunded refund sends?}
-run.moved: $run minutes reason runs{run start offsets aligned?} tickets{id booking partner sends?}
-run.restored: $run reason
-manifest.read: $run passengers user? company?
-personal.read: page booking? run?{trip date} people
-partner.key_added: partner name companies keyHash
-partner.revoked: partner keyHashes
-partner.legacy_used: partner
-user.added: user $access
-user.access_given: user $access
-user.removed: user
-session.started: session user company link?{issuer} access accessUntil refresh until
-session.refreshed: session access accessUntil refresh until
-session.ended: session reason
-report.ordered: report company user orderBy startDate endDate firstDay lastDay
-report.completed: report rows
-report.downloaded: report
-geolocation.set: fmsObject isGeolocation user
-timetable.imported: sha256 feed cities routes trips skipped
-keys.rotated:
-world.forked: world from origin seq hash
-clock.set: real offsetMs still? began?
-outbox.sent: messages as
-outbox.parked: message reason
-outbox.retried: messages
-personal.erased: lines reason passengers?$who reports
-passengers.forgotten: reason passengers$who
-"""
-DAY = r"\d{4}-\d\d-\d\d"
-KINDS = {name: re.compile(pattern) for name, pattern in {  # of strings with one kind wherever they stand
-    "ticket": r"[\w-]{21}[AQgw]", "partner": r"[\w-]{21}[AQgw]", "hash": "[0-9a-f]{64}",
-    "keyHash": "[0-9a-f]{64}", "date": DAY, "firstDay": DAY, "lastDay": DAY,
-    "status": "Confirmed|NotConfirmed|Prepaid",
-    "at": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", "action": "pay|book",
-    "as": "mail|text|file|none", "currency": "[A-Z]{3}"}.items()}
-INTS = set("seats offsets start to amount discount minutes refund percent passengers hours arr dep".split())
-LISTS, BOUNDS = {"seats", "offsets", "passengers"}, {"seats": 2**15, "discount": 2**15, "offsets": 2**31}
-TEXTS = set("request reason booking ticket".split())
-BOOLS = set("refunded grace new aligned unknown real isGeolocation".split())
-
-def members_of(tokens):
-    """{name: (optional, its members or None)} up to the closing brace."""
-    members = {}
-    while tokens and tokens[0] != "}":
-        name, inner = tokens.pop(0), None
-        if tokens and tokens[0] == "{":
-            tokens.pop(0)
-            inner = members_of(tokens)
-            tokens.pop(0)
-        members.setdefault(name.rstrip("?"), (name.endswith("?"), inner))
-    return members
-
-def schema(text):
-    while "$" in text:
-        text = re.sub(r"\$(\w+)", lambda match: SHORT[match.group(1)], text)
-    return members_of(re.findall(r"\w+\??|[{}]", text))
-
-SCHEMA = {row.partition(":")[0]: schema(row.partition(":")[2] + " $end") for row in TYPES.strip().split("\n")}
-
-def check_members(value, members, lacks, lenient=False):
-    """Raises Newer for a member, an order or a kind that is not known; adds what is missing to lacks."""
-    for row in value if isinstance(value, list) else [value]:
-        if not isinstance(row, dict):
-            raise Newer("it has %s where an object is expected" % json.dumps(row)[:40])
-        known = [name for name in row if name in members]
-        if not lenient and list(row) != [name for name in members if name in row]:
-            raise Newer("it has unknown members, or members in another order: %s" % ", ".join(row))
-        if not lenient:
-            lacks += [name for name, (optional, _) in members.items() if name not in row and not optional]
-        for name in known:
-            inner = row[name]
-            if members[name][1] is not None and inner is not None:
-                check_members(inner, members[name][1], lacks, lenient)
-            elif not is_of_kind(name, inner):
-                raise Newer("%s is %s" % (name, json.dumps(inner)[:40]))
-
-def is_of_kind(name, value):
-    if name in KINDS and isinstance(value, str):
-        return KINDS[name].fullmatch(value) and (KINDS[name].pattern != DAY or is_date(value))
-    if name in INTS and not isinstance(value, dict):  # passengers stands for a list of objects, too
-        numbers = value if isinstance(value, list) else [] if value is None and name in LISTS else [value]
-        bound = BOUNDS.get(name, 2**63)
-        return all(type(one) is int and -bound <= one < bound for one in numbers)
-    if name in BOOLS or name in TEXTS:
-        return type(value) is (bool if name in BOOLS else str)
-    if name == "before" and type(value) is int:
-        return value >= 0
-    return not isinstance(value, dict) or name in ("before", "erased")
-
-def is_date(text):
-    try:
-        return bool(datetime.fromisoformat(text))
-    except ValueError:
-        return False
-
-# ==== The lines and their end: journal.md, A line; Erasures; How it ends ============================
+# ==== A line: journal.md, A line ====================================================================
 
 TIME = rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"
 HEAD = re.compile(rb'\{"hash":"([0-9a-f]{64})","seq":(\d+),"synced":(\d+),"time":"' + TIME +
-                  rb'","type":"([a-z_.]*)","data":\{')
+                  rb'","type":"([^"\\]*)","data":\{')
 STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 class Line:
-    """seq, synced, time, now (in ms), type, data; hash, text (the chained bytes), leaf (of the tree); lacks
-    (missing members); erased (the time in a personal part that is gone); place (file, line, byte)."""
-
-def problem(kind, text, file="", line=0, byte=0, seq=0):
-    return {"kind": kind, "file": file, "line": line, "byte": byte, "seq": seq, "text": text}
+    """seq, synced, time, now (in ms), type, data; hash, text (the chained bytes), leaf (of the tree);
+    personal (bytes), part (its value), erased (when it was erased); place (file, line, byte)."""
 
 def no_double(pairs):
     if len(dict(pairs)) < len(pairs):
         raise Newer("a member is given twice")
     return dict(pairs)
 
-def no_number(text):
+def no_constant(text):
     raise ValueError("%s is not a JSON number" % text)
 
 def whole_number(text):
-    if len(text) > 20 or not -2**63 <= int(text) < 2**63:
+    if len(text) > 20 or not -2**63 <= int(text) < 2**64:
         raise Newer("the number %s is out of range" % text[:20])
     return int(text)
 
-DECODER = json.JSONDecoder(object_pairs_hook=no_double, parse_constant=no_number, parse_int=whole_number)
+DECODER = json.JSONDecoder(object_pairs_hook=no_double, parse_constant=no_constant, parse_int=whole_number)
+
+def decode(text):
+    """The value of a text in JSON."""
+    try:
+        value = DECODER.decode(text.decode("utf-8"))
+        if b"\\ud" in text.lower():
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails where half a character stands
+    except (UnicodeDecodeError, UnicodeEncodeError):
+        raise Newer("it is not in UTF-8, or breaks off within a character")
+    except RecursionError:
+        depths = itertools.accumulate((c in b"[{") - (c in b"]}") for c in STRINGS.sub(b"", text))
+        raise (Broken if max(depths) > 10000 else Newer)("it is nested too deeply")
+    except ValueError:
+        raise Broken("it is not one JSON object")
+    return value
 
 def read_line(raw, before, last):
     """The line that the bytes are (without newline), after the line last, which is None before the first."""
@@ -314,33 +178,24 @@ def read_line(raw, before, last):
     line.hash, line.leaf = hashlib.sha256(before + line.text).hexdigest().encode(), sha256(b"\0" + line.text)
     if raw[:75] != b'{"hash":"' + line.hash + b'",':
         raise Broken("its hash does not follow from the line before and its bytes")
-    try:
-        whole = DECODER.decode(raw.decode("utf-8"))
-        if b"\\ud" in raw.lower():
-            json.dumps(whole, ensure_ascii=False).encode("utf-8")  # fails where half a character stands
-    except (UnicodeDecodeError, UnicodeEncodeError):
-        raise Newer("it is not in UTF-8, or breaks off within a character")
-    except (ValueError, RecursionError):
-        raise Broken("it is not one JSON object, or is nested too deeply")
+    whole = decode(raw)
     if not HEAD.match(raw) or list(whole)[6:] not in ([], ["personal"]) or \
-            re.search(rb"\s", STRINGS.sub(b"", line.text)):
+            re.search(rb"\s", STRINGS.sub(b"", raw)):
         raise Newer("it does not have the form of a line")
     line.seq, line.synced, line.time, line.type, line.data = (whole[name] for name in list(whole)[1:6])
     try:
-        line.now, line.lacks = nanoseconds(line.time) // 10**6, []
+        line.now = nanoseconds(line.time) // 10**6
     except ValueError:
         raise Newer("%s is not a time" % line.time)
     due = last.seq + 1 if last else 1
     if line.seq != due or line.synced >= line.seq:
         raise Broken("its seq is %d and its synced %d where line %d is expected" % (
-                line.seq, line.synced, due))
+            line.seq, line.synced, due))
     if last and line.now < last.now and line.type != "clock.set":
         raise Broken("its time, %s, is earlier than that of the line before, %s" % (line.time, last.time))
     line.personal = raw[75 + len(line.text) + 12:-1]
+    line.part = whole.get("personal")
     line.erased = check_personal(line.personal, line.data.get("personal"), list(line.data)[-1:])
-    if line.type not in SCHEMA:
-        raise Newer("its type, %s, is unknown" % line.type)
-    check_members(line.data, SCHEMA[line.type], line.lacks, line.type in ("opened", "forked", "repaired"))
     return line
 
 def check_personal(part, named, last):
@@ -354,81 +209,14 @@ def check_personal(part, named, last):
         raise Broken("its personal part does not have the hash that its data gives")
     return erased.group(1).decode() if erased else None
 
-class Journal:
-    """The good lines, and what ended them: bad is a problem (newer, damaged or torn), or None."""
-
-    def __init__(self, folder, format_bytes):
-        path = os.path.join(folder, "journal")
-        self.files = sorted(name for name in (os.listdir(path) if os.path.isdir(path) else [])
-                            if not name.endswith(".tmp"))
-        self.lines, self.bad, self.before = [], None, hashlib.sha256(format_bytes).hexdigest().encode()
-        for index, name in enumerate(self.files):
-            seq = len(self.lines) + 1
-            if name != "%012d.jsonl" % seq:
-                self.bad = problem("damaged", "the file does not begin with line %d, as expected" % seq,
-                                   "journal/" + name, 1, 0, seq)
-            else:
-                self.read(read_file(folder, "journal", name), "journal/" + name, self.files[index + 1:])
-            if self.bad:
-                return
-
-    def read(self, data, file, later_files):
-        offset, number = 0, 1
-        while offset < len(data) and not self.bad:
-            end, place, seq = data.find(b"\n", offset), (file, number, offset), len(self.lines) + 1
-            try:
-                if end < 0:
-                    raise Broken("it has no newline at its end")
-                line = read_line(data[offset:end], self.before, self.lines[-1] if self.lines else None)
-            except Newer as error:
-                self.bad = problem("newer", "line %d was written by a newer version: %s" % (seq, error), file)
-            except Broken as error:
-                self.bad = problem("torn", "line %d is not good: %s" % (seq, error), *place, seq)
-                self.shown_by("a later file shows" if later_files else self.line_behind(data[offset:], seq))
-            else:
-                line.place = place
-                self.lines.append(line)
-                self.before, offset, number = line.hash, end + 1, number + 1
-
-    def shown_by(self, shown):
-        """What shows that the end was on the disk makes damage of it."""
-        if shown and self.bad["kind"] == "torn":
-            self.bad.update(kind="damaged", text="%s; %s that it was on the disk" % (self.bad["text"], shown))
-
-    def line_behind(self, rest, seq):
-        """A line behind, in its form, that was written when line seq was on the disk; in words, or ''."""
-        for raw in rest.split(b"\n")[1:-1]:
-            head = HEAD.match(raw)
-            try:
-                if head and int(head.group(3)) >= seq and len(json.loads(raw.decode("utf-8"))) in (6, 7):
-                    return "line %s behind it shows" % head.group(2).decode()
-            except ValueError:
-                continue
-        return ""
-
-def gone_parts(lines):
-    """The lines whose personal part is gone, and of which no later line says that it was erased then."""
-    named = set()
-    for line in lines:
-        if line.type == "personal.erased":
-            named.update((seq, nanoseconds(line.time)) for seq in line.data.get("lines") or []
-                    if seq < line.seq)
-        if line.type == "repaired":
-            named.update((int(seq), nanoseconds(time)) for seq,
-                    time in (line.data.get("erased") or {}).items())
-    return [line for line in lines if line.erased and (line.seq, nanoseconds(line.erased)) not in named]
-
 # ==== The tree: journal.md, The tree (RFC 6962) =====================================================
-
-def node(left, right):
-    return sha256(b"\1" + left + right)
 
 class Tree:
     def __init__(self, leaves):
         self.levels = [leaves]  # level k has the roots of each whole 2**k leaves
         while len(self.levels[-1]) > 1:
             below = self.levels[-1]
-            self.levels.append([node(below[i], below[i + 1]) for i in range(0, len(below) - 1, 2)])
+            self.levels.append([sha256(b"\1" + below[i] + below[i + 1]) for i in range(0, len(below) - 1, 2)])
 
     def root(self, size):
         parts, start = [], 0
@@ -438,7 +226,7 @@ class Tree:
                 start += 1 << level
         result = parts.pop() if parts else sha256(b"")
         while parts:
-            result = node(parts.pop(), result)
+            result = sha256(b"\1" + parts.pop() + result)
         return result
 
 # ==== Notes: journal.md, Notes (C2SP signed notes, cosignature/v1) ==================================
@@ -494,18 +282,23 @@ class Note:
                 signed = max(signed, second)
         return signed
 
-def notes_of(data, file, part_at_end=False):
-    """The notes of a file: one after the other, an empty line between."""
+def notes_of(data, file):
+    """(the notes of a file, one after the other, an empty line between; the bytes from where none follows)."""
     notes, start = [], 0
     while start < len(data):
         match = NOTE.match(data, start)
-        if not match and part_at_end and not NOTE.search(data, start):
-            break
         if not match:
-            raise Broken("it has something that is not a note, at byte %d" % start)
+            break
         notes.append(Note(match, file))
         start = match.end() + (data[match.end():match.end() + 1] == b"\n")
-    return notes
+    return notes, data[start:]
+
+# -- notes that people hand back, without what editors and mail programs put around them
+
+BLANK = rb"\s|\xc2\xa0|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xaf]|\xe2\x81\x9f|\xe3\x80\x80"  # in UTF-8
+
+def unwrapped(data):
+    return [re.sub(rb"^(\xef\xbb\xbf|> ?)+|(" + BLANK + rb")+$", b"", row) for row in data.split(b"\n")]
 
 SHAPES = [(re.compile(form), what) for form, what in (
     (rb"waybill/[A-Za-z0-9]+", "the name of a journal alone, as in waybill/ID"),
@@ -553,12 +346,668 @@ def kept_notes(data, file):
     if not notes:
         raise Broken("%s has no note: no line, from the first on, is %s%s" % (
             file, SHAPES[0][1], encoded(data)))
+    notes, rest = notes_of(notes[1:], None)
+    if rest:
+        raise Broken("%s has a note that is too long" % file)
     passed = "%s: around the notes, this was passed over: a byte order mark, blanks, CR, > or a missing " \
         "newline (lines: %d); other text (lines: %d)" % (file, wrapped, other)
-    return notes_of(notes[1:], None), passed if wrapped or other else ""
+    return notes, passed if wrapped or other else ""
 
-# ==== Timetables, forms, prices: journal.md, A timetable; Forms and runs; rules.md, Prices ==========
+# ==== A directory: journal.md, Files; rules.md, The verdict; Remarks ================================
 
+VERDICTS = ("failed", "newer", "damaged", "forked", "books", "torn", "unsigned", "unwitnessed", "sound")
+NO_BOOKS = {"bookings": 0, "tickets": 0, "status": {}, "runs": 0, "seats": 0, "sold": 0, "held": 0, "free": 0,
+            "money": {}, "cancelled": 0, "moved": 0, "left": 0, "over": 0, "shared": 0}
+
+class Chain:
+    """A directory by part one. result is what -json prints."""
+
+    not_checked = "; the members of lines, the books and the files of reports: that is part two"
+
+    def __init__(self, folder, given):
+        self.folder, self.given, self.problems, self.remarks, self.damage = folder, given, [], [], []
+        self.result = {"verdict": "", "origin": "", "key": "", "lines": 0, "files": 0, "snapshots": 0,
+                       "checkpoints": 0, "witnesses": [], "problems": self.problems, "remarks": self.remarks,
+                       "books": NO_BOOKS}
+        try:
+            self.run()
+        except (Broken, OSError) as error:
+            self.problems.append(problem("failed", str(error)))
+        self.problems += self.damage[:1]  # of damage the first is told
+        self.problems.sort(key=lambda item: VERDICTS.index(item["kind"]))
+        self.remarks.sort(key=lambda item: item["seq"])
+        self.result["verdict"] = self.problems[0]["kind"] if self.problems else "sound"
+
+    def file(self, *name):
+        return read_file(self.folder, *name)
+
+    def names_in(self, folder):
+        path = os.path.join(self.folder, folder)
+        return sorted(os.listdir(path)) if os.path.isdir(path) and not os.path.islink(path) else []
+
+    def damaged(self, text, *place):
+        self.damage.append(problem("damaged", text, *place))
+
+    def remark(self, kind, seq, text):
+        self.remarks.append({"kind": kind, "seq": seq, "text": text})
+
+    def run(self):
+        for passed in self.given.passed:
+            self.remark("wrapped", 0, passed)
+        if self.given.error or not os.path.isdir(self.folder):
+            raise Broken(self.given.error or "%s is not a directory; unpack an archive first" % self.folder)
+        for name in self.names_in("journal"):
+            if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name) or self.file("journal", name) is None:
+                self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
+        text = self.file("FORMAT")
+        if text is None and not self.names_in("journal") and not self.names_in("keys"):
+            raise Broken("no journal is here")
+        form = re.fullmatch(rb"waybill-journal v([1-9][0-9]{0,17}) ([A-Za-z0-9]+)\n", text or b"")
+        version = int(form.group(1)) if form else 0
+        if not form:
+            self.damaged("FORMAT is missing, or is not in its form", "FORMAT")
+        elif version != 3:
+            kind, when = ("newer", "written by a newer version") if version > 3 else (
+                "failed", "made before the first release")
+            self.problems.append(problem(kind, "%s: FORMAT says version %d, and this program reads version 3" % (
+                when, version), "FORMAT"))
+        if self.damage or self.problems:
+            return
+        # What a server writes while this reads is of lines that come later: the journal is read last.
+        self.beside = ["%s/%s" % (folder, name) for folder in ("outbox", "reports", "timetables", "snapshots")
+                       for name in self.names_in(folder)]
+        newest = self.read_notes()
+        self.origin = "waybill/" + form.group(2).decode()
+        self.names, self.ended = {self.origin: None}, {}  # each name's key; the line that took a name away
+        self.read_journal(hashlib.sha256(text).hexdigest().encode())
+        self.result["origin"] = self.origin
+        self.tree = Tree([line.leaf for line in self.lines])
+        self.check_notes(newest)
+        if self.damage:
+            return
+        self.result.update(lines=len(self.lines), files=len(self.files), checkpoints=len(self.notes),
+                           snapshots=sum(name.endswith(".jsonl") for name in self.names_in("snapshots")))
+        self.judge_end()
+        self.whole = not self.bad or self.bad["kind"] == "torn"
+        self.judge_notes()
+        if not self.lines and not self.bad and not self.damage:
+            raise Broken("no journal is here")
+        self.check_later_damage()
+        self.check_books()
+        self.tell_remarks()
+        if self.whole and not self.damage:
+            self.check_signers()
+
+    def check_line(self, line):
+        """Part two checks its members."""
+
+    def check_books(self):
+        """Part two checks them."""
+
+    # -- journal.md, The journal's end: the good lines, and what ended them, a problem or None
+
+    def read_journal(self, before):
+        self.lines, self.bad, self.files, self.before = [], None, [], before
+        while not self.bad:
+            # A server that erases begins a file before it changes earlier ones: so these are listed again.
+            found = [name for name in self.names_in("journal") if not name.endswith(".tmp")]
+            later = found[len(self.files):]
+            if not later:
+                return
+            self.files, seq = found[:len(self.files) + 1], len(self.lines) + 1
+            if later[0] != "%012d.jsonl" % seq:
+                self.bad = problem("damaged", "the file does not begin with line %d, as expected" % seq,
+                                   "journal/" + later[0], 1, 0, seq)
+            else:
+                self.read_lines(self.file("journal", later[0]) or b"", "journal/" + later[0], later[1:])
+
+    def read_lines(self, data, file, later_files):
+        offset, number = 0, 1
+        while offset < len(data) and not self.bad:
+            end, place, seq = data.find(b"\n", offset), (file, number, offset), len(self.lines) + 1
+            line = None
+            try:
+                if end < 0:
+                    raise Broken("it has no newline at its end")
+                line = read_line(data[offset:end], self.before, self.lines[-1] if self.lines else None)
+                self.check_line(line)
+                self.check_own(line)
+            except Newer as error:
+                self.bad = problem("newer", "line %d was written by a newer version: %s" % (seq, error), file)
+            except Broken as error:
+                self.bad = problem("torn", "line %d is not good: %s" % (seq, error), *place, seq)
+                shown = "its hash shows" if line else "a later file shows" if later_files else ""
+                self.shown_by(shown or line_behind(data[offset:], seq))
+            else:
+                line.place = place
+                self.lines.append(line)
+                self.before, offset, number = line.hash, end + 1, number + 1
+
+    def shown_by(self, shown):
+        """What shows that the end was on the disk makes damage of it."""
+        if shown and self.bad["kind"] == "torn":
+            self.bad.update(kind="damaged", text="%s; %s that it was on the disk" % (self.bad["text"], shown))
+
+    def judge_end(self):
+        seq, shown, at_end = len(self.lines) + 1, "", self.bad
+        if any(note.lines >= seq for note in self.notes if note.origin == self.origin):
+            shown = "a note shows"
+        for name in self.names_in("snapshots"):
+            data = self.file("snapshots", name) or b""
+            last = data.rfind(b"\n", 0, -1) + 1
+            if not re.fullmatch(r"\d{12,}\.jsonl", name):
+                continue
+            if data[last:] != b'{"sha256":"%s"}\n' % sha256(data[:last]).hex().encode():
+                self.remark("cache", 0, "snapshots/%s fails its own check: a start passes over it" % name)
+            elif int(name[:-6]) >= seq and self.file("checkpoint.key") is not None:
+                shown = "snapshots/%s shows" % name
+        if at_end:
+            self.shown_by(shown)
+        elif shown:
+            self.bad = problem("damaged", "lines from %d on are missing: %s that they were there" % (
+                seq, shown), self.lines[-1].place[0] if self.lines else "", 0, 0, seq)
+        if self.bad:
+            (self.damage if self.bad["kind"] == "damaged" else self.problems).append(self.bad)
+
+    # -- journal.md, Notes: names and keys
+
+    def check_own(self, line):
+        """What a line says of the journal itself: names and keys, and what is used of it below."""
+        for member, kind in (("witnesses", list), ("unsigned", dict), ("erased", dict), ("lines", list)):
+            if line.type in ("opened", "repaired", "personal.erased") and not isinstance(line.data.get(member), (kind, type(None))):
+                raise Broken("%s is not as it should be" % member)
+        if line.seq == 1 and line.type != "opened":
+            raise Broken("it is of the type %s, and line 1 is of the type opened" % line.type)
+        if line.type == "opened" and ("key" in line.data) != (line.seq == 1):
+            raise Broken("of the lines of its type, line 1 has a key, and no other")
+        if line.type == "forked":
+            origin = line.data.get("origin")
+            if not re.fullmatch("waybill/[A-Za-z0-9]+", str(origin)):
+                raise Broken("it gives the directory no name")
+            if origin in self.names:
+                raise Broken("the directory had the name %s before" % origin)
+            self.ended[self.origin], self.origin = line, origin
+        if line.type == "forked" or line.seq == 1:
+            signer, key = verifier_key(str(line.data.get("key")), DIRECTORY)
+            if signer != self.origin:
+                raise Broken("it names no key, or another, for %s" % self.origin)
+            self.names[signer] = key
+
+    def key_of(self, name):
+        return self.names.get(name) or self.pubs.get(name)
+
+    def read_notes(self):
+        """All notes of the directory, into notes; the keys in its files, by name, into pubs; of the newest
+        name, which the journal says, by "". Returns the bytes of checkpoint."""
+        self.notes, self.pubs = [], {}
+        newest, log = self.file("checkpoint"), self.file("checkpoints.log")  # which has what checkpoint has
+        others = [name for name in self.names_in(".") if re.fullmatch(r"checkpoints-\w+\.log", name)]
+        try:
+            for file in others + ["checkpoints.log"]:
+                data, id = self.file(file), file[12:-4]
+                notes, rest = notes_of(data or b"", file)
+                if rest:
+                    needed = not notes if id else newest is not None and newest not in log
+                    if needed or NOTE.search(rest):
+                        raise Broken("%s has something that is not a note, at byte %d" % (
+                            file, len(data) - len(rest)))
+                    self.remark("cache", 0, "%s ends in part of a note, which is not needed" % file)
+                self.notes += notes
+                pub = file.replace("checkpoints", "checkpoint").replace(".log", ".pub")
+                if self.file(pub) is not None:
+                    self.pubs[id and "waybill/" + id] = pem_key(self.file(pub), pub)
+                elif data is not None or not id and newest is not None:
+                    self.damaged("%s is missing" % pub, pub)
+            if newest is not None and (log is None or notes_of(newest, "")[1] or newest not in log):
+                self.damaged("checkpoint is not in checkpoints.log",
+                             "checkpoint" if log else "checkpoints.log")
+        except Broken as error:
+            self.damaged(str(error), "checkpoints.log")
+        return newest
+
+    def check_notes(self, newest):
+        """The signatures; what a key or a note says beside the journal."""
+        self.pubs.setdefault(self.origin, self.pubs.pop("", None))
+        key = self.key_of(self.origin)
+        self.result["key"] = verifier_text(self.origin, key) if key else ""
+        try:
+            private = self.file("checkpoint.key")
+            if private is not None and self.pubs[self.origin] and (newest is not None or self.notes) and \
+                    self.pubs[self.origin] != public_key(pem_key(private, "checkpoint.key")):
+                self.damaged("checkpoint.pub is not that of checkpoint.key", "checkpoint.pub")
+            for note in self.notes:
+                if self.key_of(note.origin):
+                    note.signed_by(note.origin, self.key_of(note.origin))
+                for name, key in self.given.witnesses:
+                    note.signed_by(name, key, WITNESS)
+        except Broken as error:
+            self.damaged(str(error), "checkpoints.log")
+        if not self.lines and not self.bad and self.names_in("keys"):
+            self.damaged("there are keys, and no line of the journal", "journal")
+
+    def judge_notes(self):
+        self.fork, self.fitting = False, []
+        for notes in (self.notes, self.given.notes):
+            wrong = [self.why_not(note) for note in notes]
+            self.fitting += [note for note, why in zip(notes, wrong)
+                             if not why and note.lines <= len(self.lines)]
+            wrong = sorted((why for why in wrong if why), key=lambda why: why[0].startswith("another"))
+            if wrong:
+                self.fork, text = True, "%s; other notes that do not fit: %d" % (wrong[0][0], len(wrong) - 1)
+                self.problems.append(problem("forked", text, "", 0, 0, wrong[0][1]))
+        self.newest = max([note.lines for note in self.fitting], default=0)
+
+    def why_not(self, note):
+        """rules.md, forked: why a note does not fit, as (text, seq), or None."""
+        key, given = self.key_of(note.origin), None if note.file else self.given.key
+        text = ""
+        if note.origin not in self.names:
+            text = "another journal: the note belongs to %s" % note.origin
+        elif key and not note.signed_by(note.origin, key) or given and not note.signed_by(note.origin, given):
+            text = "another journal: the note of line %d is signed by another key" % note.lines
+        if text:
+            return (text, 0) if self.whole else None
+        text = "two histories: this journal and the note of line %d are both signed by %s" % (
+            note.lines, verifier_text(note.origin, key) if key else note.origin)
+        if note.origin in self.ended and note.lines >= self.ended[note.origin].seq:
+            return text + "; its name was taken away before that line", 0
+        if note.lines > len(self.lines):
+            return None if note.file or not self.whole else (text + "; it is beyond the last",
+                                                             len(self.lines) + 1)
+        same = self.lines[note.lines - 1].hash.decode() == note.hash
+        return None if same and note.root == self.tree.root(note.lines) else (text, note.lines)
+
+    # -- rules.md, damaged
+
+    def check_later_damage(self):
+        if self.pubs[self.origin] and self.names[self.origin] not in (None, self.pubs[self.origin]):
+            self.damaged("checkpoint.pub is not the key that the journal names", "checkpoint.pub")
+        for line in gone_parts(self.lines) if self.whole else []:
+            self.damaged("the personal part of line %d is gone, and no line names it as erased" % line.seq,
+                         *line.place, line.seq)
+        for name in self.names_in("tree") if self.whole and not self.fork else []:
+            level, data = int(name) if re.fullmatch(r"\d\d", name) else 99, self.file("tree", name) or b""
+            right = self.tree.levels[level] if level < len(self.tree.levels) else []
+            count = min(len(data) // 32, self.newest >> level)
+            if data[:32 * count] != b"".join(right[:count]):
+                self.remark("cache", 0, "tree/%s has a wrong hash: a start makes it anew" % name)
+
+    # -- rules.md, Remarks; unsigned; unwitnessed
+
+    def tell_remarks(self):
+        asked, lines = None, {"clock.set": [], "unsigned": []}
+        for line in self.lines:
+            lines.get(line.type, []).append(line)
+            if line.type == "repaired":
+                self.remark("repaired", line.seq, "line %d: the journal was cut here: %s" % (
+                    line.seq, line.data.get("reason")))
+            if line.type == "forked":
+                self.remark("forked", line.seq, "line %d: the directory is a copy; from here on it is %s" % (
+                    line.seq, line.data.get("origin")))
+            if line.type == "opened" and "unsigned" in line.data:
+                lines["unsigned"].append(line)
+            if line.type == "opened" and "witnesses" in line.data:
+                now = line.data["witnesses"] or []
+                if asked not in (None, now):
+                    self.remark("witness", line.seq,
+                                "line %d changes the witnesses to %s" % (line.seq, now))
+                asked = now
+        for name, line in self.ended.items():
+            if not any(note.origin == name for note in self.notes):
+                self.remark("forked", line.seq,
+                            "line %d: the notes under the earlier name %s are missing" % (line.seq, name))
+        for kind, some, what in (
+                ("unsigned", lines["unsigned"], "a start took over lines that no note covered"),
+                ("clock", lines["clock.set"], "a test clock was set")):
+            if some:
+                self.remark(kind, some[0].seq, "%s: first by line %d, last by line %d, %d times in all" % (
+                    what, some[0].seq, some[-1].seq, len(some)))
+        if self.fitting and self.newest < len(self.lines) and self.whole:
+            self.remark("unsigned", self.newest + 1, "no note covers the lines from %d on" % (
+                self.newest + 1))
+        newest = notes_of(self.file("checkpoint") or b"", "checkpoint")[0]
+        if newest and any(note.lines > newest[0].lines for note in self.notes
+                          if note.file == "checkpoints.log"):
+            self.remark("unsigned", newest[0].lines,
+                        "the file checkpoint is older than the newest note in checkpoints.log")
+
+    def check_signers(self):
+        if self.lines and not self.notes and not self.given.notes:
+            self.problems.append(problem("unsigned", "there are %d lines, but no note" % len(self.lines)))
+        for name, key in self.given.witnesses:
+            seconds = [(note.lines, note.signed_by(name, key, WITNESS)) for note in self.fitting]
+            lines, second = max([pair for pair in seconds if pair[1]], default=(0, 0))
+            time = (datetime(1970, 1, 1) + timedelta(seconds=second)).isoformat() + "Z" if second else ""
+            self.result["witnesses"].append({"name": name, "lines": lines, "time": time})
+            left = self.lines[lines:]
+            if left and (not second or self.lines[-1].now - left[0].now > self.given.within):
+                text = "the witness %s has not signed line %d, of %s" % (name, lines + 1, left[0].time)
+                self.problems.append(problem("unwitnessed", text))
+
+    def tell(self):
+        result = self.result
+        print("%s: %s\n  %s, %s lines" % (self.folder, result["verdict"], result["origin"], result["lines"]))
+        for item in self.problems:
+            place = "line %(line)s of %(file)s (seq %(seq)s, byte %(byte)s): " % item if item["line"] else \
+                item["file"] and "%(file)s: " % item or item["seq"] and "line %(seq)s: " % item or ""
+            print("  %s: %s%s" % (item["kind"], place, item["text"]))
+        for item in self.remarks:
+            print("  remark, %s: %s" % (item["kind"], item["text"]))
+        for name, figure in result["books"].items() if result["books"] is not NO_BOOKS else ():
+            print("  %-10s %s" % (name, json.dumps(figure, ensure_ascii=False, sort_keys=True)))
+        print("  not checked: %d snapshots%s" % (result["snapshots"], self.not_checked))
+
+def line_behind(rest, seq):
+    """A line behind, in its form, that was written when line seq was on the disk; in words, or ""."""
+    for raw in rest.split(b"\n")[1:-1]:
+        head = HEAD.match(raw)
+        try:
+            if head and int(head.group(3)) >= seq and len(json.loads(raw.decode("utf-8"))) in (6, 7):
+                return "line %s behind it shows" % head.group(2).decode()
+        except (ValueError, RecursionError):
+            continue
+    return ""
+
+def gone_parts(lines):
+    """The lines whose personal part is gone, and of which no later line says that it was erased then."""
+    named = set()
+    for line in lines:
+        if line.type == "personal.erased":
+            named.update((seq, nanoseconds(line.time)) for seq in line.data.get("lines") or []
+                         if seq < line.seq)
+        if line.type == "repaired":
+            named.update((int(seq), nanoseconds(time))
+                         for seq, time in (line.data.get("erased") or {}).items())
+    return [line for line in lines if line.erased and (line.seq, nanoseconds(line.erased)) not in named]
+
+# ==== The command line ==============================================================================
+
+def milliseconds_of(text):
+    found = re.fullmatch(r"(\d+)(ms|s|m|h)(?:0s|0m0s)?", text)
+    if not found:
+        raise Broken("%s is not a duration as in 90s or 5m" % text)
+    number, unit = found.groups()
+    return int(number) * {"ms": 1, "s": 1000, "m": MINUTE, "h": 60 * MINUTE}[unit]
+
+def command_line(words):
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip(), add_help=False)
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("-against", action="append", default=[])
+    parser.add_argument("-key")
+    parser.add_argument("-witness-key", action="append", default=[], dest="witnesses")
+    parser.add_argument("-witnessed-within", default="5m", dest="within")
+    parser.add_argument("-json", action="store_true")
+    parser.add_argument("-chain", action="store_true")
+    given = parser.parse_intermixed_args(words)
+    given.error, given.notes, given.passed = "", [], []
+    if given.key and not given.against:
+        parser.error("-key is of the notes that -against names: give both")
+    try:
+        given.within = milliseconds_of(given.within)
+        given.witnesses = [verifier_key(text, WITNESS) for text in given.witnesses]
+    except Broken as error:
+        parser.error("a duration or a witness's key is wrong: %s" % error)
+    try:
+        given.key = given.key and pem_key(read_file(given.key), given.key)
+        for file in given.against:
+            data = read_file(file)
+            if data is None:
+                raise Broken("%s is not there" % file)
+            notes, passed = kept_notes(data, file)
+            given.notes += notes
+            given.passed += [passed] if passed else []
+    except Broken as error:
+        given.error = "what was given cannot be read: %s" % error
+    return given
+
+def main(words):
+    given, codes = command_line(words), []
+    auditor = Chain if given.chain else globals().get("Audit", Chain)
+    for folder in given.folders:
+        audit = auditor(folder, given)
+        if audit.result["verdict"] == "books":  # or a server has written a report anew
+            audit = auditor(folder, given)
+        if given.json:
+            print(json.dumps(audit.result, indent=2, ensure_ascii=False))
+        else:
+            audit.tell()
+        kinds = {item["kind"] for item in audit.problems}
+        codes.append(3 if kinds == {"torn"} else 1 if kinds else 0)
+    return max(codes, key=(0, 3, 1).index)
+
+def is_cut():
+    """Whether this file ends where part two would begin."""
+    return "\n# PART TWO" not in (read_file(globals().get("__file__", "")) or b"").decode()
+
+if __name__ == "__main__" and is_cut():
+    sys.exit(main(sys.argv[1:]))
+
+# PART TWO: the members of lines, the books, and the files of reports
+
+import math
+import struct
+import time
+try:
+    from zoneinfo import ZoneInfo
+except ImportError:
+    ZoneInfo = None
+
+WINDOW = 20 * MINUTE
+DAY_LONG = 24 * 60 * MINUTE
+
+class NotThere(Exception):
+    """The line cannot be applied: rules.md, What is there."""
+
+def short_id(data):
+    return base64.urlsafe_b64encode(sha256(data)[:12]).decode()
+
+# ==== The members of a line, as the tables of journal.md have them ==================================
+# A name, ? where it is optional, and its kind: a word of KINDS, a list of it, members, or another row.
+
+TABLES = """
+opened: after text, torn? {file text, bytes int, cutFrom text, offset int}, key? vkey, unsigned? {from seq,
+  lines int}, witnesses? [text], program? {version text, revision text, modified bool, go text, os text,
+  arch text}
+forked: origin text, key vkey, parent {origin text, seq seq, hash hash}
+repaired: reason text, forced? int, erased? object, missing? [seq], by? object
+booking.created: booking id, partner id, request text, currency currency, forms? [form], runs? [{form text,
+  date date, start int, offsets [int32]}], legs [{run run_id, from int16, to int16, amount money, discount
+  int16}], tickets [{id id, seats [int16]}]
+booking.created personal: salt id, passengers [{firstName text, lastName text, email text, phones [text]}],
+  hash? text
+ticket.asked: booking id, ticket id, seats? [int16], request text, action act, key id
+ticket.refused: booking id, ticket id, action act, request text, reason? text, unknown? bool
+ticket.paid: ticket id, booking id, seats? [int16], request text, reason? text, sends? [text]
+ticket.booked: ticket id, booking id, seats? [int16], request text, reason? text, sends? [text]
+tickets.canceled: booking id, request text, tickets [{id id, refunded bool, refund money, grace bool, terms
+  [{rule text, percent percent, refund money}], sends? [text]}]
+tickets.uncompleted: booking id, at time, tickets [{id id}]
+ticket.moved: ticket id, from id, booking id, new bool
+ticket.carrier: booking id, ticket id, status carrier
+request.answered: partner id, booking id
+run.cancelled: run {trip text, date date}, reason text, tickets [{id id, booking id, partner id, refunded
+  bool, refund money, sends? [text]}]
+run.moved: run {trip text, date date}, minutes int, reason text, runs [{run run_id, start int, offsets
+  [int32], aligned? bool}], tickets [{id id, booking id, partner id, sends? [text]}]
+run.restored: run {trip text, date date}, reason text
+manifest.read: run {trip text, date date}, passengers int, user? id, company? text
+personal.read: page text, booking? id, run? {trip text, date date}, people int
+partner.key_added: partner id, name text, companies [text], keyHash hash
+partner.revoked: partner id, keyHashes [hash]
+partner.legacy_used: partner id
+user.added: user id, access {company {id text, name text, slug text, tier text}, role text}, link? {issuer
+  text}
+user.added personal: salt id, email text, firstName text, lastName text, password text, subject? hash
+user.access_given: user id, access {company {id text, name text, slug text, tier text}, role text}, link?
+  {issuer text}
+user.access_given personal: salt? id, subject? hash
+user.removed: user id
+session.started: session id, user id, company text, link? {issuer text}, access hash, accessUntil time,
+  refresh hash, until time
+session.started personal: salt? id, subject? hash
+session.refreshed: session id, access hash, accessUntil time, refresh hash, until time
+session.ended: session id, reason text
+report.ordered: report id, company text, user id, orderBy text, startDate time, endDate time, firstDay date,
+  lastDay date
+report.completed: report id, rows int
+report.completed personal: salt id, sha256 text
+report.downloaded: report id
+geolocation.set: fmsObject text, isGeolocation bool, user id
+timetable.imported: sha256 text, feed text, cities int, routes int, trips int, skipped int
+keys.rotated:
+world.forked: world text, from text, origin text, seq seq, hash text
+clock.set: real bool, offsetMs int, still? time, began? time
+outbox.sent: messages [text], as way
+outbox.parked: message text, reason text
+outbox.retried: messages [text]
+personal.erased: lines [seq], reason text, passengers? [{partner id, booking id, ticket id}], reports [id]
+passengers.forgotten: reason text, passengers [{partner id, booking id, ticket id}]
+several: retry? {key text, hash? text, status? int}, before? before, by? {uid int, user? text, login? text},
+  personal? hash
+several personal: salt id, reply text
+form: trip text, name? text, phones? [text], company Companies, route Routes, bus Buses, stops [{stop Stops,
+  city Cities, arr int32, dep int32}], rules? [RefundRules], discounts? [Discounts]
+Companies: id text, name text, slug text, ceo? text, partnerCompany? text, logoUrl? text, email? text,
+  website? text, rules? text, socials? [text], tier? text, source text, registration? text, address? text,
+  vat? text, insurer? text, policy? text, zone text
+Cities: id text, name text, slug text, country text, zone text, names? names, area? bool
+Stops: id text, place text, platform? text, lat number, lon number, city row, station? bool, parent? text,
+  fareZone? text, names? names
+Routes: id text, company row, name? text, names? names, slug text, description? text, services? [{id text,
+  name text}]
+Buses: id text, company row, seats int32, registration? text, brand? text, model? text, images? [text],
+  fmsObject? text, geolocation? bool
+Services: id text, first day, bits [bits]
+Patterns: route row, stops [row], noPickup? [int16], noDropOff? [int16]
+Times: [int32]
+Trips: id text, pattern row, service row, times row, shift? int32, bus row, name? text, phones? [text]
+Fares: company row, route row, from? text, to? text, currency text, amount money
+RefundRules: id text, company row, route row, hours int32, percent percent
+Discounts: id text, route row, name? text, description? text, percent percent, first day, last day
+Transfers: from text, to text, seconds int32, forbidden? bool
+FarePerKm: currency text, micros int
+Former: kind text, id text, slug text, name? text, zone? text, lat? number, lon? number
+Withheld: company row, route row, from? text, to? text, currency? text
+"""
+LATE = {"ticket.asked": "action", "ticket.paid": "sends", "ticket.booked": "sends"}  # these stand after retry
+FREQUENT = ("booking.created", "ticket.asked", "ticket.paid", "ticket.booked")
+
+def whole(bits, least=None):
+    least = -2**(bits - 1) if least is None else least
+    return lambda value: type(value) is int and least <= value < 2**(bits - (least < 0))
+
+def form_of(pattern):
+    return lambda value: type(value) is str and re.fullmatch(pattern, value)
+
+def is_date(value):
+    try:
+        return form_of(r"\d{4}-\d\d-\d\d")(value) and bool(day_number(value) or True)
+    except ValueError:
+        return False
+
+def is_time(value):
+    return form_of(r".{10}T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{0,8}[1-9])?Z")(value) and is_date(value[:10])
+
+def is_before(value):
+    seq = whole(64, 0)
+    return seq(value) or isinstance(value, dict) and list(value) == sorted(value) and \
+        all(KINDS["id"](name) and seq(line) for name, line in value.items())
+
+KINDS = {
+    "text": lambda value: type(value) is str, "vkey": lambda value: type(value) is str,
+    "bool": lambda value: type(value) is bool, "object": lambda value: type(value) is dict,
+    "int": whole(64), "money": whole(64), "percent": whole(64), "seq": whole(64, 0), "bits": whole(64, 0),
+    "int32": whole(32), "row": whole(32), "day": whole(32), "int16": whole(16),
+    "number": lambda value: type(value) in (int, float) and math.isfinite(value),
+    "names": lambda value: type(value) is list and [type(name) for name in value] == 5 * [str],
+    "id": form_of(r"[\w-]{21}[AQgw]"), "run_id": form_of(r"[\w-]{16}"), "hash": form_of("[0-9a-f]{64}"),
+    "currency": form_of("[A-Z]{3}"), "date": is_date, "time": is_time, "before": is_before,
+    "act": form_of("pay|book"), "carrier": form_of("Confirmed|NotConfirmed|Prepaid"),
+    "way": form_of("mail|text|file|none")}
+
+def day_number(text):
+    """The days from 1970-01-01 to a date; years begin with 0000, which datetime does not have."""
+    early = 400 if text < "0001" else 0  # years after which the calendar repeats itself
+    date = datetime(int(text[:4]) + early, int(text[5:7]), int(text[8:10]))
+    return date.toordinal() - 719163 - (146097 if early else 0)
+
+def members_of(tokens):
+    """{name: (is optional, kind)} up to the closing brace."""
+    members = {}
+    while tokens and tokens[0] != "}":
+        name, optional = tokens.pop(0), tokens[0] == "?"
+        if optional:
+            tokens.pop(0)
+        members[name] = optional, kind_of(tokens)
+    return members
+
+def kind_of(tokens):
+    token = tokens.pop(0)
+    if token not in "[{":
+        return token
+    kind = [kind_of(tokens)] if token == "[" else members_of(tokens)
+    tokens.pop(0)
+    return kind
+
+def schema_of(text):
+    """The kind of each row of the tables, by its name; a line's members end in those of several types."""
+    schema = {}
+    for row in re.split(r"\n(?! )", text.strip()):
+        name, _, rest = row.partition(":")
+        tokens = re.findall(r"\w+|[?{}\[\]]", rest)
+        schema[name] = kind_of(tokens) if tokens[:1] == ["["] else members_of(tokens)
+    several = schema["several"]
+    for name in [name for name in schema if re.fullmatch(r"[a-z]+[._][a-z_.]+", name)]:
+        members = list(schema[name].items())
+        at = [member for member, _ in members].index(LATE[name]) if name in LATE else len(members)
+        schema[name] = {**dict(members[:at]), "retry": several["retry"], **dict(members[at:]), **several}
+    return schema
+
+SCHEMA = schema_of(TABLES)
+
+def check_kind(value, kind, name, null=False):
+    """Raises Newer where a value is not of its kind. null is whether a list without elements may be that."""
+    kind = SCHEMA.get(kind, kind) if isinstance(kind, str) else kind
+    if isinstance(kind, dict):
+        check_members(value, kind, name, null)
+    elif isinstance(kind, list) and (isinstance(value, list) or value is None and null):
+        for one in value or []:
+            check_kind(one, kind[0], name, null)
+    elif isinstance(kind, list) or not KINDS[kind](value):
+        raise Newer("%s is %s" % (name, json.dumps(value)[:40]))
+
+def check_members(value, members, name, null):
+    if not isinstance(value, dict) or list(value) != [member for member in members if member in value]:
+        raise Newer("%s is not an object with its members in their order: %s" % (name, json.dumps(value)[:80]))
+    for member, (optional, kind) in members.items():
+        if member not in value and not optional:
+            raise Newer("%s has no member %s" % (name, member))
+        if member in value:
+            if optional and not value[member] and member != "before":
+                raise Newer("%s stands there without a value" % member)
+            check_kind(value[member], kind, member, null)
+
+def check_data(line):
+    """Raises Newer for other members than those of the type; the first that is missing is in line.lacks."""
+    members, line.lacks = SCHEMA.get(line.type), ""
+    if members is None or line.type == "several":
+        raise Newer("its type, %s, is unknown" % line.type)
+    if line.type in ("opened", "forked", "repaired"):
+        return  # a reader passes over what it does not know
+    if all(name in members for name in line.data):
+        line.lacks = next((name for name, (optional, _) in members.items()
+                           if name not in line.data and not optional), "")
+    if line.lacks:
+        return
+    check_members(line.data, members, "data", line.type not in FREQUENT)
+    retry, part = line.data.get("retry", {}), line.part
+    if line.type == "booking.created" and ("hash" in retry or part and "hash" in part and not retry):
+        raise Newer("the hash of a request is not where it should be")
+    if part and not line.erased:
+        own = SCHEMA.get(line.type + " personal")
+        if line.type in ("user.access_given", "session.started") and "link" not in line.data:
+            own = None
+        check_members(part, own or "status" in retry and SCHEMA["several personal"] or {}, "personal", True)
 def percent(amount, share):
     return (amount * share + 5000) // 10000
 
@@ -574,18 +1023,45 @@ class Form:
             self.calls.append((stop["stop"]["id"], before))
         self.position = {call: position for position, call in enumerate(self.calls)}
 
+REFERENCES = [row.split() for row in (
+    "Stops city Cities", "Routes company Companies", "Patterns route Routes", "Patterns stops Stops",
+    "Trips pattern Patterns", "Trips service Services", "Trips times Times", "Trips bus Buses or-none",
+    "Fares company Companies or-none", "Fares route Routes or-none", "Withheld company Companies or-none",
+    "Withheld route Routes or-none", "RefundRules company Companies or-none",
+    "RefundRules route Routes or-none", "Discounts route Routes")]
+MAX_STOPS = 512
+
 class Timetable:
     def __init__(self, data):
+        """Of other data than a timetable it raises something."""
         self.tables, self.forms = {}, {}
-        for text in data.decode("utf-8").split("\n")[:-1]:
-            for name, row in json.loads(text).items():
+        for text in data.split(b"\n")[:-1]:
+            for name, row in decode(text).items():
+                check_kind(row, name, name, True)
                 self.tables.setdefault(name, []).append(row)
+        self.check_rows()
         self.trips = {trip["id"]: trip for trip in self.table("Trips")}
         self.fares, self.withheld = self.by_names("Fares"), self.by_names("Withheld")
         self.transfers = {(row["from"], row["to"]): row for row in self.table("Transfers")}
 
     def table(self, name):
         return self.tables.get(name, [])
+
+    def check_rows(self):
+        """Each number of a row names one; each trip has times for its stops."""
+        for table, member, target, *none in REFERENCES:
+            for row in self.table(table):
+                numbers = row[member] if isinstance(row[member], list) else [row[member]]
+                if not all(0 <= one < len(self.table(target)) or none and one == -1 for one in numbers):
+                    raise Broken("a row of %s names a row of %s that is not there" % (table, target))
+        for pattern in self.table("Patterns"):
+            stops = len(pattern["stops"] or [])
+            skipped = pattern.get("noPickup", []) + pattern.get("noDropOff", [])
+            if not 2 <= stops <= MAX_STOPS or not all(0 <= position < stops for position in skipped):
+                raise Broken("a row of Patterns does not have stops as it should")
+        for trip in self.table("Trips"):
+            if len(self.table("Times")[trip["times"]]) != 2 * len(self.table("Patterns")[trip["pattern"]]["stops"]):
+                raise Broken("trip %s does not have two times for each stop" % trip["id"])
 
     def by_names(self, table):
         index = {}
@@ -785,28 +1261,25 @@ class Books:
     def read(self, line):
         self.line, self.seq, self.faults = line, line.seq, []
         self.now, self.last_now = line.now, self.now
-        method = getattr(self, "on_" + line.type.replace(".", "_"), None)
+        method = getattr(self, "on_" + line.type.replace(".", "_"), self.on_other)
         try:
             if line.lacks:
-                raise NotThere("it has no member %s" % line.lacks[0])
-            if method:
-                method(line.data)
-            else:
-                self.on_other(line.type, line.data)
+                raise NotThere("it has no member %s" % line.lacks)
+            self.check_names(line.data)
+            method(line.data)
             if line.type in CHANGES_BOOKINGS:
                 rows = [line.data] + (line.data.get("tickets") or [])
                 sends = [row.get("id", row.get("ticket")) for row in rows for _ in row.get("sends") or []]
-                self.messages.update(("%d-%d" % (line.seq, number + 1), ticket) for number, ticket
-                        in enumerate(sends))
+                self.messages.update(("%d-%d" % (line.seq, number), ticket)
+                                     for number, ticket in enumerate(sends, 1))
             else:
                 self.expect("before" not in line.data, "it has 'before' but changes no booking")
             if "retry" in line.data:
                 partner = line.data.get("partner") or self.bookings[line.data["booking"]].partner
                 self.answered[partner, line.data["retry"]["key"]] = self.now
-        except (NotThere, KeyError, TypeError, ValueError, AttributeError, struct.error) as error:
+        except NotThere as error:
             self.all_applied = False
-            self.faults = ["%s: this line changes nothing, and is not judged further" % (
-                str(error) or "a value is not of its kind")]
+            self.faults = ["%s: this line changes nothing, and is not judged further" % error]
         self.tell()
 
     def tell(self):
@@ -1217,6 +1690,24 @@ class Books:
 
     # -- other lines: only what they make, and what they name that must be there
 
+    def check_names(self, data):
+        """rules.md, What is not decided again: what such a line names must exist."""
+        type, known = self.line.type, {"report": self.reports, "session": self.sessions, "user": self.users}
+        for name in NAMED.get(type, ()):
+            self.there(known[name], data[name], name)
+        if "user" in NAMED.get(type, ()) and "company" in data:
+            self.there(self.users[data["user"]], data["company"], "access to company")
+        if type in ("partner.revoked", "partner.legacy_used"):
+            self.there(self.partners, data["partner"], "partner")
+        if type.startswith("outbox."):
+            for message in data.get("messages", [data.get("message")]) or []:
+                self.there(self.messages, message, "message that waits")
+        for row in data.get("passengers") or [] if type in ("personal.erased", "passengers.forgotten") else []:
+            if self.ticket(row["booking"], row["ticket"]).booking.partner != row["partner"]:
+                raise NotThere("ticket %s does not belong to partner %s" % (row["ticket"], row["partner"]))
+        for id in data.get("reports") or []:
+            self.there(self.reports, id, "report")
+
     def on_timetable_imported(self, data):
         self.imports.append(self.line)
 
@@ -1224,64 +1715,58 @@ class Books:
         companies, keys = self.partners.setdefault(data["partner"], (data["companies"] or [], set()))
         keys.add(data["keyHash"])
 
+    def on_partner_revoked(self, data):
+        self.partners[data["partner"]][1].difference_update(data["keyHashes"] or [])
+
     def on_clock_set(self, data):
         back = self.last_now - self.now
         self.expect(back <= 1000 or not self.bookings, "the clock is set back by %d ms", back)
         self.clock = data
 
-    def on_other(self, type, data):
-        if type == "user.added":
-            self.users[data["user"]] = {data["access"]["company"]["id"]}
-        elif type == "outbox.sent":
-            if not data["messages"]:
-                raise NotThere("it names no message")
-            for message in data["messages"]:
-                self.there(self.messages, message, "message that waits")
-                del self.messages[message]
-        elif type == "world.forked":
-            self.messages.clear()
-        elif type in ("partner.revoked", "partner.legacy_used"):
-            _, keys = self.there(self.partners, data["partner"], "partner")
-            keys.difference_update(data.get("keyHashes") or [])
-        elif type in ("report.completed", "report.downloaded"):
-            self.there(self.reports, data["report"], "report")
-        elif type in ("user.access_given", "user.removed", "session.started", "report.ordered",
-                "geolocation.set"):
-            companies = self.there(self.users, data["user"], "user")
-            if type == "user.access_given":
-                companies.add(data["access"]["company"]["id"])
-            if "company" in data:
-                self.there(companies, data["company"], "access to company")
-        elif type in ("session.refreshed", "session.ended"):
-            self.there(self.sessions, data["session"], "session")
-        elif type in ("outbox.parked", "outbox.retried"):
-            for message in data["messages"] or [] if type == "outbox.retried" else [data["message"]]:
-                self.there(self.messages, message, "message that waits")
-        elif type in ("personal.erased", "passengers.forgotten"):
-            for row in data.get("passengers") or []:
-                ticket = self.ticket(row["booking"], row["ticket"])
-                if ticket.booking.partner != row["partner"]:
-                    raise NotThere("ticket %s does not belong to partner %s" % (ticket.id, row["partner"]))
-            for id in data.get("reports") or []:
-                self.there(self.reports, id, "report")
+    def on_user_added(self, data):
+        self.users[data["user"]] = {data["access"]["company"]["id"]}
+
+    def on_user_access_given(self, data):
+        self.users[data["user"]].add(data["access"]["company"]["id"])
+
+    def on_user_removed(self, data):
+        del self.users[data["user"]]
+        self.sessions = {id: user for id, user in self.sessions.items() if user != data["user"]}
+
+    def on_session_started(self, data):
+        self.sessions[data["session"]] = data["user"]
+
+    def on_session_ended(self, data):
+        del self.sessions[data["session"]]
+
+    def on_report_ordered(self, data):
+        self.reports[data["report"]] = None
+
+    def on_report_completed(self, data):
+        erased = self.line.erased or not self.line.part
+        self.reports[data["report"]] = None if erased else (self.line, self.line.part["sha256"])
+
+    def on_outbox_sent(self, data):
+        if not data["messages"]:
+            raise NotThere("it names no message")
+        for message in data["messages"]:
+            if self.messages.pop(message, None) is None:
+                raise NotThere("message %s is named twice" % message)
+
+    def on_world_forked(self, data):
+        self.messages.clear()
+
+    def on_personal_erased(self, data):
+        for id, made in self.reports.items():
+            if id in (data.get("reports") or []) or made and made[0].seq in (data.get("lines") or []):
                 self.reports[id] = None
-            for id, made in self.reports.items():
-                if made and made[0].seq in (data.get("lines") or []):
-                    self.reports[id] = None
-            gone = {row["ticket"] for row in data.get("passengers") or []}
-            self.messages = {id: ticket for id, ticket in self.messages.items() if ticket not in gone}
-        if type == "report.ordered":
-            self.reports[data["report"]] = None
-        if type == "report.completed":
-            part = json.loads(self.line.personal or b"{}")
-            self.reports[data["report"]] = (self.line, part["sha256"]) if "sha256" in part else None
-        if type == "session.started":
-            self.sessions[data["session"]] = data["user"]
-        if type == "session.ended":
-            del self.sessions[data["session"]]
-        if type == "user.removed":
-            del self.users[data["user"]]
-            self.sessions = {id: user for id, user in self.sessions.items() if user != data["user"]}
+        gone = {row["ticket"] for row in data.get("passengers") or []}
+        self.messages = {id: ticket for id, ticket in self.messages.items() if ticket not in gone}
+
+    on_passengers_forgotten = on_personal_erased
+
+    def on_other(self, data):
+        """It changes nothing that is remembered."""
 
     # -- rules.md, The books
 
@@ -1334,254 +1819,58 @@ class Books:
                         "tickets %s and %s have seat %d at the same time", other.id, ticket.id, one.seat)
         self.tell()
 
+NAMED = {"report.completed": ["report"], "report.downloaded": ["report"], "report.ordered": ["user"],
+         "session.started": ["user"], "session.refreshed": ["session"], "session.ended": ["session"],
+         "user.access_given": ["user"], "user.removed": ["user"], "geolocation.set": ["user"]}
 CHANGES_BOOKINGS = set(
     "booking.created tickets.canceled tickets.uncompleted ticket.asked ticket.refused ticket.paid "
     "ticket.booked ticket.carrier ticket.moved run.cancelled run.moved".split())
-NO_BOOKS = {"bookings": 0, "tickets": 0, "status": {}, "runs": 0, "seats": 0, "sold": 0, "held": 0, "free": 0,
-            "money": {}, "cancelled": 0, "moved": 0, "left": 0, "over": 0, "shared": 0}
 
-# ==== A directory: journal.md, Files; rules.md, The verdict; Remarks ================================
+class Audit(Chain):
+    """A directory by both parts."""
 
-VERDICTS = ("failed", "newer", "damaged", "forked", "books", "torn", "unsigned", "unwitnessed", "sound")
+    not_checked = ""
 
-class Audit:
-    def __init__(self, folder, given):
-        self.folder, self.given, self.problems, self.remarks, self.damage = folder, given, [], [], []
-        self.result = {"verdict": "", "origin": "", "key": "", "lines": 0, "files": 0, "snapshots": 0,
-                "checkpoints": 0,
-                       "witnesses": [], "problems": self.problems, "remarks": self.remarks, "books": NO_BOOKS}
-        try:
-            self.run()
-        except (Broken, OSError, ValueError, TypeError) as error:
-            self.problems.append(problem("failed", str(error)))
-        self.problems += self.damage[:1]  # of damage the first is told
-        self.problems.sort(key=lambda item: VERDICTS.index(item["kind"]))
-        self.remarks.sort(key=lambda item: item["seq"])
-        self.result["verdict"] = self.problems[0]["kind"] if self.problems else "sound"
+    def check_line(self, line):
+        check_data(line)
 
-    def file(self, *name):
-        return read_file(self.folder, *name)
+    # -- rules.md, Whose timetable is missing
 
-    def names_in(self, folder):
-        path = os.path.join(self.folder, folder)
-        return sorted(os.listdir(path)) if os.path.isdir(path) else []
-
-    def damaged(self, text, *place):
-        self.damage.append(problem("damaged", text, *place))
-
-    def remark(self, kind, seq, text):
-        self.remarks.append({"kind": kind, "seq": seq, "text": text})
-
-    def run(self):
-        for passed in self.given.passed:
-            self.remark("wrapped", 0, passed)
-        if self.given.error or not os.path.isdir(self.folder):
-            raise Broken(self.given.error or "%s is not a directory; unpack an archive first" % self.folder)
-        for name in self.names_in("journal"):
-            if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name) or self.file("journal", name) is None:
-                self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
-        text = self.file("FORMAT")
-        if text is None and not self.names_in("journal") and not self.names_in("keys"):
-            raise Broken("no journal is here")
-        form = re.fullmatch(rb"waybill-journal v([1-9][0-9]{0,17}) ([A-Za-z0-9]+)\n", text or b"")
-        version = int(form.group(1)) if form else 0
-        if not form:
-            self.damaged("FORMAT is missing, or is not in its form", "FORMAT")
-        elif version != 3:
-            kind, when = ("newer", "written by a newer version") if version > 3 else (
-                "failed", "made before the first release")
-            self.problems.append(problem(kind, "%s: FORMAT says version %d, and this program reads version 3" % (
-                when, version), "FORMAT"))
-        if self.damage or self.problems:
-            return
-        self.beside = ["%s/%s" % (folder, name) for folder in ("outbox", "reports", "timetables")
-                for name in self.names_in(folder)]  # before the journal: of no line that a server writes now
-        journal = Journal(self.folder, text)
-        self.lines, self.bad = journal.lines, journal.bad
-        self.read_names("waybill/" + form.group(2).decode())
-        self.tree = Tree([line.leaf for line in self.lines])
-        self.read_notes()
-        if self.damage:
-            return
-        self.result.update(lines=len(self.lines), files=len(journal.files), checkpoints=len(self.notes),
-                           snapshots=sum(name.endswith(".jsonl") for name in self.names_in("snapshots")))
-        self.judge_end(journal)
-        self.whole = not self.bad or self.bad["kind"] == "torn"
-        self.judge_notes()
-        if not self.lines and not self.bad and not self.damage:
-            raise Broken("no journal is here")
-        self.check_later_damage()
-        self.check_books()
-        self.tell_remarks()
-        if self.whole and not self.damage:
-            self.check_signers()
-
-    # -- journal.md, Notes: names and keys
-
-    def read_names(self, name):
-        """names: the key of each name, as lines say it, or None. ended: the line that took a name away."""
-        self.names, self.ended = {name: None}, {}
-        for line in self.lines:
+    def timetable_of(self, line):
+        """The timetable of an import, or None."""
+        name = line.data["sha256"] + ".jsonl"
+        if name not in self.timetables:
+            self.timetables[name] = None
+            data = self.file("timetables", name) if re.fullmatch(r"[0-9a-f]{64}\.jsonl", name) else None
+            if data is None or sha256(data).hex() + ".jsonl" != name:
+                self.damaged("timetables/%s, which line %d names, is missing or was changed; put it back" % (
+                    name, line.seq), "timetables/" + name)
+                return None
             try:
-                if line.seq == 1 and line.type != "opened":
-                    raise Broken("it is of the type %s, and line 1 is of the type opened" % line.type)
-                if line.type == "opened" and ("key" in line.data) != (line.seq == 1):
-                    raise Broken("of the lines of its type, line 1 has a key, and no other")
-                if line.type == "forked":
-                    origin = line.data.get("origin")
-                    if not re.fullmatch("waybill/[A-Za-z0-9]+", str(origin)):
-                        raise Broken("it gives the directory no name")
-                    if origin in self.names:
-                        raise Broken("the directory had the name %s before" % origin)
-                    self.ended[name], name = line, origin
-                    self.names[name] = None
-                if line.type == "forked" or line.seq == 1:
-                    if not isinstance(line.data.get("key"), str):
-                        raise Broken("it has no key")
-                    signer, key = verifier_key(line.data["key"], DIRECTORY)
-                    if signer != name:
-                        raise Broken("it names another key for %s" % name)
-                    self.names[name] = key
-            except Broken as error:
-                text = "line %d names a wrong directory or key: %s" % (line.seq, error)
-                self.bad, self.lines = problem("damaged", text, *line.place,
-                        line.seq), self.lines[:line.seq - 1]
-                break
-        self.origin = self.result["origin"] = name
-
-    def key_of(self, name):
-        return self.names.get(name) or self.pubs.get(name)
-
-    def read_notes(self):
-        """All notes of the directory. pubs: the keys in its files, by name. What is wrong here ends it."""
-        self.notes, self.pubs, log, newest = [], {}, self.file("checkpoints.log"), self.file("checkpoint")
-        others = [name for name in self.names_in(".") if re.fullmatch(r"checkpoints-\w+\.log", name)]
-        try:
-            for file in ["checkpoints.log"] + others:
-                part_at_end = file == "checkpoints.log" and (newest is None or newest in (log or b""))
-                self.notes += notes_of(self.file(file) or b"", file, part_at_end)
-                pub, id = file.replace("checkpoints", "checkpoint").replace(".log", ".pub"), file[12:-4]
-                if self.file(pub) is not None:
-                    self.pubs.setdefault("waybill/" + id if id else self.origin, pem_key(self.file(pub), pub))
-                elif self.file(file) is not None or file == "checkpoints.log" and newest is not None:
-                    self.damaged("%s is missing" % pub, pub)
-            if newest is not None and (log is None or not notes_of(newest, "") or newest not in log):
-                self.damaged("checkpoint is not in checkpoints.log", "checkpoint" if log
-                        else "checkpoints.log")
-            if self.file("checkpoint.key") is not None and self.origin in self.pubs and \
-                    self.pubs[self.origin] != public_key(pem_key(self.file("checkpoint.key"),
-                            "checkpoint.key")):
-                self.damaged("checkpoint.pub is not that of checkpoint.key", "checkpoint.pub")
-            for note in self.notes:
-                if self.key_of(note.origin):
-                    note.signed_by(note.origin, self.key_of(note.origin))
-                for name, key in self.given.witnesses:
-                    note.signed_by(name, key, WITNESS)
-        except Broken as error:
-            self.damaged(str(error), "checkpoints.log")
-        key = self.key_of(self.origin)
-        self.result["key"] = verifier_text(self.origin, key) if key else ""
-        if not self.lines and not self.bad and self.names_in("keys"):
-            self.damaged("there are keys, and no line of the journal", "journal")
-
-    def judge_notes(self):
-        self.fork, self.fitting = False, []
-        for notes in (self.notes, self.given.notes):
-            wrong = [self.why_not(note) for note in notes]
-            self.fitting += [note for note, why in zip(notes, wrong) if not why
-                    and note.lines <= len(self.lines)]
-            wrong = sorted((why for why in wrong if why), key=lambda why: why[0].startswith("another"))
-            if wrong:
-                self.fork, text = True, "%s; other notes that do not fit: %d" % (wrong[0][0], len(wrong) - 1)
-                self.problems.append(problem("forked", text, "", 0, 0, wrong[0][1]))
-        self.newest = max([note.lines for note in self.fitting], default=0)
-
-    def why_not(self, note):
-        """rules.md, forked: why a note does not fit, as (text, seq), or None."""
-        key, given = self.key_of(note.origin), None if note.file else self.given.key
-        text = ""
-        if note.origin not in self.names:
-            text = "another journal: the note belongs to %s" % note.origin
-        elif key and not note.signed_by(note.origin, key) or given and not note.signed_by(note.origin, given):
-            text = "another journal: the note of line %d is signed by another key" % note.lines
-        if text:
-            return (text, 0) if self.whole else None
-        text = "two histories: this journal and the note of line %d are both signed by %s" % (
-            note.lines, verifier_text(note.origin, key) if key else note.origin)
-        if note.origin in self.ended and note.lines >= self.ended[note.origin].seq:
-            return text + "; its name was taken away before that line", 0
-        if note.lines > len(self.lines):
-            return None if note.file or not self.whole else (text + "; it is beyond the last",
-                    len(self.lines) + 1)
-        same = self.lines[note.lines - 1].hash.decode() == note.hash
-        return None if same and note.root == self.tree.root(note.lines) else (text, note.lines)
-
-    # -- journal.md, How it ends; rules.md, damaged
-
-    def judge_end(self, journal):
-        seq, shown = len(self.lines) + 1, ""
-        if any(note.lines >= seq for note in self.notes if note.origin == self.origin):
-            shown = "a note shows"
-        for name in self.names_in("snapshots"):
-            data = self.file("snapshots", name) or b""
-            last = data.rfind(b"\n", 0, -1) + 1
-            if re.fullmatch(r"\d{12}\.jsonl", name) and int(name[:12]) >= seq and \
-                    data[last:] == b'{"sha256":"%s"}\n' % sha256(data[:last]).hex().encode():
-                shown = "snapshots/%s shows" % name
-        if self.bad and self.bad is journal.bad:
-            journal.shown_by(shown)
-        elif shown and not self.bad:
-            self.bad = problem("damaged", "lines from %d on are missing: %s that they were there" % (seq,
-                    shown),
-                               self.lines[-1].place[0] if self.lines else "", 0, 0, seq)
-        if self.bad:
-            (self.damage if self.bad["kind"] == "damaged" else self.problems).append(self.bad)
-
-    def check_later_damage(self):
-        if self.pubs.get(self.origin, self.names[self.origin]) not in (None, self.key_of(self.origin)):
-            self.damaged("checkpoint.pub is not the key that the journal names", "checkpoint.pub")
-        for line in gone_parts(self.lines) if self.whole else []:
-            self.damaged("the personal part of line %d is gone, and no line names it as erased" % line.seq,
-                         *line.place, line.seq)
-        for name in self.names_in("tree") if self.whole and not self.fork else []:
-            level, data = int(name) if re.fullmatch(r"\d\d", name) else 99, self.file("tree", name) or b""
-            for number in range(min(len(data) // 32, self.newest >> level)):
-                if data[32 * number:32 * number + 32] != self.tree.levels[level][number]:
-                    self.damaged("tree/%s has a wrong hash, at byte %d" % (name, 32 * number), "tree/" + name)
-
-    # -- the books
+                self.timetables[name] = Timetable(data)
+            except (Broken, Newer, KeyError, AttributeError) as error:
+                self.damaged("timetables/%s is not a timetable: %s" % (name, error), "timetables/" + name)
+        return self.timetables[name]
 
     def check_books(self):
         imports = [line for line in self.lines if line.type == "timetable.imported" and not line.lacks]
-        timetables = {}
-
-        def timetable_of(line):
-            """rules.md, Whose timetable is missing: that of an import, or None."""
-            name = line.data["sha256"] + ".jsonl"
-            if name not in timetables:
-                data = self.file("timetables", name)
-                good = data is not None and sha256(data).hex() + ".jsonl" == name
-                timetables[name] = Timetable(data) if good else None
-            if not timetables[name]:
-                self.damaged("timetables/%s, which line %d names, is missing or was changed; put it back" % (
-                    name, line.seq), "timetables/" + name)
-            return timetables[name]
-
-        books = Books(timetable_of)
+        self.timetables = {}
+        books = Books(self.timetable_of)
         for line in self.lines:
             books.read(line)
-        last = timetable_of(imports[-1]) if imports else None
+        last = self.timetable_of(imports[-1]) if imports else None
         if self.lines and not books.problems and not self.damage:
             books.check_sums()
         self.problems += books.problems[:100]
         if len(books.problems) > 100:
             self.problems.append(problem("books",
-                    "and %d other lines break a rule" % (len(books.problems) - 100)))
+                                         "and %d other lines break a rule" % (len(books.problems) - 100)))
         if self.lines and books.all_applied and not self.damage and self.whole:
             self.result["books"] = books.figures(last)
             self.check_beside(books, imports)
-
-    # -- rules.md, Remarks; unsigned; unwitnessed
+        if not books.all_applied:
+            self.not_checked = "; no figures: some lines could not be applied; correct the first one, and " \
+                "run this again"
 
     def check_beside(self, books, imports):
         """rules.md, Reports; Remarks: zone, beyond, missing."""
@@ -1589,9 +1878,7 @@ class Audit:
             self.remark("zone", *books.zone)
         named = {"reports/%s.csv" % id for id in books.reports}
         named.update("timetables/%s.jsonl" % line.data["sha256"] for line in imports)
-        letters = {name: re.search(r"\.(\d+)-", name) for name in self.beside if name.startswith("outbox/")}
-        beyond = [name for name in self.beside if name not in named and not (name in letters and
-                (not letters[name] or int(letters[name].group(1)) <= len(self.lines)))]
+        beyond = [name for name in self.beside if name not in named and self.is_beyond(name)]
         if beyond:
             self.remark("beyond", len(self.lines), "no line names %s; files like that: %d" % (
                 beyond[0], len(beyond)))
@@ -1605,121 +1892,18 @@ class Audit:
                 missing.append(made[0].seq)
             elif sha256(data).hex() != made[1]:
                 self.problems.append(problem("books", "the file is not the report that was written",
-                        "reports/%s.csv" % id, 0, 0, made[0].seq))
+                                             "reports/%s.csv" % id, 0, 0, made[0].seq))
         if missing:
             self.remark("missing", min(missing), "files of %d reports are not here" % len(missing))
 
-    def tell_remarks(self):
-        asked, lines = None, {"repaired": [], "forked": [], "clock.set": [], "unsigned": []}
-        for line in self.lines:
-            lines.get(line.type, []).append(line)
-            if line.type == "opened" and "unsigned" in line.data:
-                lines["unsigned"].append(line)
-            if line.type == "opened" and "witnesses" in line.data:
-                now = line.data["witnesses"] or []
-                if asked not in (None, now):
-                    self.remark("witness", line.seq,
-                            "line %d changes the witnesses to %s" % (line.seq, now))
-                asked = now
-        for line in lines["repaired"]:
-            self.remark("repaired", line.seq, "line %d: the journal was cut here: %s" % (
-                line.seq, line.data.get("reason")))
-        for line in lines["forked"]:
-            self.remark("forked", line.seq, "line %d: the directory is a copy; from here on it is %s" % (
-                line.seq, line.data.get("origin")))
-        for name, line in self.ended.items():
-            if not any(note.origin == name for note in self.notes):
-                self.remark("forked", line.seq,
-                        "line %d: the notes under the earlier name %s are missing" % (line.seq, name))
-        for kind, some, what in (
-                ("unsigned", lines["unsigned"], "a start took over lines that no note covered"),
-                ("clock", lines["clock.set"], "a test clock was set")):
-            if some:
-                self.remark(kind, some[0].seq, "%s: first by line %d, last by line %d, %d times in all" % (
-                    what, some[0].seq, some[-1].seq, len(some)))
-        if self.fitting and self.newest < len(self.lines) and self.whole:
-            self.remark("unsigned", self.newest + 1, "no note covers the lines from %d on" % (
-                self.newest + 1))
-        newest = notes_of(self.file("checkpoint") or b"", "checkpoint")
-        if newest and any(note.lines > newest[0].lines for note in self.notes
-                if note.file == "checkpoints.log"):
-            self.remark("unsigned", newest[0].lines,
-                    "the file checkpoint is older than the newest note in checkpoints.log")
-
-    def check_signers(self):
-        if self.lines and not self.notes and not self.given.notes:
-            self.problems.append(problem("unsigned", "there are %d lines, but no note" % len(self.lines)))
-        for name, key in self.given.witnesses:
-            seconds = [(note.lines, note.signed_by(name, key, WITNESS)) for note in self.fitting]
-            lines, second = max([pair for pair in seconds if pair[1]], default=(0, 0))
-            time = (datetime(1970, 1, 1) + timedelta(seconds=second)).isoformat() + "Z" if second else ""
-            self.result["witnesses"].append({"name": name, "lines": lines, "time": time})
-            left = self.lines[lines:]
-            if left and (not second or self.lines[-1].now - left[0].now > self.given.within):
-                text = "the witness %s has not signed line %d, of %s" % (name, lines + 1, left[0].time)
-                self.problems.append(problem("unwitnessed", text))
-
-# ==== The command line ==============================================================================
-
-def milliseconds_of(text):
-    found = re.fullmatch(r"(\d+)(ms|s|m|h)(?:0s|0m0s)?", text)
-    if not found:
-        raise Broken("%s is not a duration as in 90s or 5m" % text)
-    number, unit = found.groups()
-    return int(number) * {"ms": 1, "s": 1000, "m": MINUTE, "h": 60 * MINUTE}[unit]
-
-def command_line(words):
-    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip(), add_help=False)
-    parser.add_argument("folders", nargs="+")
-    parser.add_argument("-against", action="append", default=[])
-    parser.add_argument("-key")
-    parser.add_argument("-witness-key", action="append", default=[], dest="witnesses")
-    parser.add_argument("-witnessed-within", default="5m", dest="within")
-    parser.add_argument("-json", action="store_true")
-    given = parser.parse_intermixed_args(words)
-    given.error, given.notes, given.passed = "", [], []
-    if given.key and not given.against:
-        parser.error("-key is of the notes that -against names: give both")
-    try:
-        given.within = milliseconds_of(given.within)
-        given.witnesses = [verifier_key(text, WITNESS) for text in given.witnesses]
-    except Broken as error:
-        parser.error("a duration or a witness's key is wrong: %s" % error)
-    try:
-        given.key = given.key and pem_key(read_file(given.key), given.key)
-        for file in given.against:
-            data = read_file(file)
-            if data is None:
-                raise Broken("%s is not there" % file)
-            notes, passed = kept_notes(data, file)
-            given.notes += notes
-            given.passed += [passed] if passed else []
-    except Broken as error:
-        given.error = "what was given cannot be read: %s" % error
-    return given
-
-def tell(folder, result):
-    print("%s: %s\n  %s, %s lines" % (folder, result["verdict"], result["origin"], result["lines"]))
-    for item in result["problems"]:
-        place = "line %(line)s of %(file)s (seq %(seq)s, byte %(byte)s): " % item if item["line"] else \
-            item["file"] and "%(file)s: " % item or item["seq"] and "line %(seq)s: " % item or ""
-        print("  %s: %s%s" % (item["kind"], place, item["text"]))
-    for item in result["remarks"]:
-        print("  remark, %s: %s" % (item["kind"], item["text"]))
-    if any("this line changes nothing" in item["text"] for item in result["problems"]):
-        print("  no figures: some lines could not be applied; correct the first one, and run this again")
-    for name, figure in result["books"].items():
-        print("  %-10s %s" % (name, json.dumps(figure, ensure_ascii=False, sort_keys=True)))
-    print("  not checked: %d snapshots" % result["snapshots"])
-
-def main(words):
-    given, codes = command_line(words), []
-    for folder in given.folders:
-        result = Audit(folder, given).result
-        print(json.dumps(result, indent=2, ensure_ascii=False)) if given.json else tell(folder, result)
-        kinds = {item["kind"] for item in result["problems"]}
-        codes.append(3 if kinds == {"torn"} else 1 if kinds else 0)
-    return max(codes, key=(0, 3, 1).index)
+    def is_beyond(self, name):
+        """Whether only a line beyond the end can have made a letter or a snapshot; other files have names."""
+        letter = re.match(r"outbox/[^.]*\.(\d+)-", name)
+        snapshot = re.fullmatch(r"snapshots/(\d{12,})\.jsonl", name)
+        found = letter or snapshot
+        if name.startswith("snapshots/") and not snapshot:
+            return False
+        return not found or int(found.group(1)) > len(self.lines)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -157,23 +157,19 @@ func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 	wire.ID(c, "partner", &e.Partner)
 	c.String("request", &e.Request)
 	wire.Text(c, "currency", &e.Currency, strings.Clone, parseCurrency)
-	if c.Optional("forms", len(e.Forms) > 0) {
-		wire.List(c, "forms", &e.Forms, func(f **schedule.Form) {
-			codec.form(c, "", f)
-		})
-	}
-	if c.Optional("runs", len(e.Runs) > 0) {
-		wire.List(c, "runs", &e.Runs, func(r **booking.Run) {
-			l.missing = !codec.run(c, "", r) || l.missing
-		})
-	}
+	wire.Optional(c, "forms", &e.Forms, func(f **schedule.Form) {
+		codec.form(c, "", f)
+	})
+	wire.Optional(c, "runs", &e.Runs, func(r **booking.Run) {
+		l.missing = !codec.run(c, "", r) || l.missing
+	})
 	wire.List(c, "legs", &e.Legs, func(leg *booking.SoldLeg) {
 		codeSoldLeg(c, leg)
 	})
 	wire.List(c, "tickets", &e.Tickets, func(t *booking.NewTicket) {
 		c.Open("")
 		wire.ID(c, "id", &t.ID)
-		codeSeats(c, &t.Seats)
+		wire.List(c, "seats", &t.Seats, codeSeat(c))
 		c.Close()
 	})
 	hash := ""
@@ -257,11 +253,12 @@ func codePassenger(c *wire.Coder, name string, p *booking.Passenger) {
 }
 
 // codeSeats codes the seats of a ticket, by leg; they are left out where they stay the same.
-func codeSeats(c *wire.Coder, seats *[]int16) {
-	if c.Optional("seats", *seats != nil) {
-		wire.List(c, "seats", seats, func(s *int16) {
-			wire.Number(c, "", s)
-		})
+func codeSeats(c *wire.Coder, seats *[]int16) { wire.Optional(c, "seats", seats, codeSeat(c)) }
+
+// codeSeat codes the label of a seat.
+func codeSeat(c *wire.Coder) func(*int16) {
+	return func(s *int16) {
+		wire.Number(c, "", s)
 	}
 }
 
@@ -325,11 +322,9 @@ func codeSettled(l *lineCoder, e *booking.Settled) {
 	c.String("request", &e.Request)
 	codeReason(c, &e.Reason)
 	l.codeIdempotency()
-	if c.Optional("sends", len(e.Sends) > 0) {
-		wire.List(c, "sends", &e.Sends, func(to *string) {
-			c.String("", to)
-		})
-	}
+	wire.Optional(c, "sends", &e.Sends, func(to *string) {
+		c.String("", to)
+	})
 }
 
 // codeAsked codes a ticket that the provider is about to be asked about.

@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -54,8 +53,6 @@ type kind[T any] struct {
 type anyKind struct {
 	name  string
 	event reflect.Type // *T
-	// must has the members that each line has, where encoding/json reads them: it does not miss one.
-	must func() map[string]json.RawMessage
 
 	apply     func(*Keeper, journal.Stamp, Event) error
 	code      func(*Codec, *lineCoder, Event)
@@ -89,9 +86,7 @@ func (k kind[T]) any() anyKind {
 		feedCount: func(Event) int { return 0 },
 		after:     func(*Keeper, journal.Stamp, Event) {},
 	}
-	x.must = sync.OnceValue(x.required)
 	if k.code != nil {
-		x.must = nil
 		x.code = func(c *Codec, l *lineCoder, e Event) {
 			l.data.Open("")
 			k.code(c, l, e.(*T))
@@ -279,9 +274,7 @@ type lineCoder struct {
 	// Of what is read:
 	readers [2]wire.Reader // of the data and the personal part
 	erased  bool           // its personal part was erased
-	must    map[string]json.RawMessage
-	found   int  // of these members
-	missing bool // it names a form that no line before it has
+	missing bool           // it names a form that no line before it has
 }
 
 // Encode appends an entry's data and personal part.
@@ -316,16 +309,10 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	l.data.R.Reset(data)
 	l.personal.R = &l.readers[1]
 	l.personal.R.Reset(personal)
-	if k.must != nil {
-		l.must = k.must()
-	}
 	k.code(c, l, l.entry.Event)
 	l.data.R.End()
 	l.personal.R.End()
 	err := cmp.Or(l.data.R.Err(), l.personal.R.Err())
-	if err == nil && l.found < len(l.must) {
-		err = errMembers
-	}
 	if err != nil {
 		if member := k.lacks(data); member != "" {
 			return l.entry, fmt.Errorf("%s: it has no member %q", name, member)
@@ -337,9 +324,6 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	}
 	return l.entry, nil
 }
-
-// errMembers is the error of a line that has other members than its kind.
-var errMembers = errors.New("its members are not those of its type")
 
 // errNoForm is the error of a line whose run has a form that no line before it has.
 var errNoForm = errors.New("a run names a form that is not known")
@@ -374,17 +358,24 @@ func codePlain(_ *Codec, l *lineCoder, e Event) {
 	}
 }
 
-// readPlain reads an event, and what may stand beside its members: the Idempotency-Key, the lines before, and
+// besides are what may follow an event's own members, in this order.
+var besides = []string{idempotencyMember, beforeMember, "by", "personal"}
+
+// readPlain reads an event, and what stands beside its members: the Idempotency-Key, the lines before, and
 // who did it.
 func (l *lineCoder) readPlain(e Event) {
 	r := l.data.R
 	var own wire.Writer // the event's members
 	own.Object("")
+	rest := besides
 	r.Object(func(name []byte) {
-		if l.must[string(name)] != nil {
-			l.found++
+		value := r.Raw()
+		at := slices.Index(rest, string(name))
+		if at < 0 && len(rest) < len(besides) {
+			r.Reject("stands in another place")
 		}
-		switch value := r.Raw(); string(name) {
+		rest = rest[at+1:]
+		switch string(name) {
 		case "by":
 			r.Unmarshal(value, new(By))
 		case beforeMember:

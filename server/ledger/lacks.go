@@ -9,7 +9,8 @@ import (
 
 // optionalMembers are those that a line may have or not.
 var optionalMembers = []string{
-	"forms", "runs", "seats", "reason", "sends", idempotencyMember, beforeMember, "by", "personal",
+	"forms", "runs", "seats", "reason", "sends", "unknown", "user", "company", "booking", "run", "link", "still",
+	"began", "passengers", idempotencyMember, beforeMember, "by", "personal",
 }
 
 // required returns the members that each line of a kind has: those that are written of an event that says

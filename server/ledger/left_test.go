@@ -27,7 +27,7 @@ func sendAs(t *testing.T, s *Keeper, data string) {
 // passenger was forgotten meanwhile is counted.
 func TestHowMessagesLeftIsRemembered(t *testing.T) {
 	s := NewKeeper()
-	for _, id := range []string{"1-1", "1-2", "2-1"} {
+	for _, id := range []string{"1-1", "1-2", "gone-1", "2-1"} {
 		s.Outbox.put(&Message{ID: id, Action: booking.Pay, At: begin})
 	}
 	sendAs(t, s, `{"messages":["1-1"],"as":"text"}`)
@@ -50,8 +50,8 @@ func TestHowMessagesLeftIsRemembered(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 		list := o.NewestLeft()
-		if len(list) != 3 || list[0].As != SentAsText || list[1].ID != "1-2" || list[1].As != SentAsFile ||
-			list[2].As != SentAsNone || !list[2].Gone.Equal(begin) {
+		if len(list) != 4 || list[0].As != SentAsText || list[1].ID != "1-2" || list[1].As != SentAsFile ||
+			list[3].As != SentAsNone || !list[3].Gone.Equal(begin) {
 			t.Errorf("%d are remembered: %+v", len(list), list)
 		}
 		if waiting, _ := o.Count(); waiting != 0 {

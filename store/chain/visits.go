@@ -43,6 +43,8 @@ type Visits struct {
 	Prepare func([]Visited)
 	// Visit is called for each line. Its error ends the visits.
 	Visit func(*Visited) error
+	// Failed is the line whose visit has failed; 0 if none has. Other observers may have seen later ones.
+	Failed uint64
 
 	batch  []Visited // to be handed on
 	size   int       // of its lines, in bytes
@@ -72,7 +74,9 @@ func (v *Visits) Read(r Reader, observers ...Observer) (end End, err error) {
 	behind.Go(func() {
 		for batch := range prepared {
 			for i := 0; i < len(batch) && failed == nil; i++ {
-				failed = v.visit(&batch[i])
+				if failed = v.visit(&batch[i]); failed != nil {
+					v.Failed = batch[i].Line.Seq
+				}
 			}
 			v.failed.Store(failed != nil)
 		}

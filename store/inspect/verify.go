@@ -129,6 +129,11 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 	}
 	err = cmp.Or(err, forked)
 	rep := x.report()
+	if failed := r.Visits.Failed; failed > 0 {
+		rep.Happened = slices.DeleteFunc(rep.Happened, func(e observe.Event) bool {
+			return e.Seq >= failed
+		})
+	}
 	rep.Misfits = misfits
 	rep.Snapshots = len(snapshots.wrong)
 	return rep, err

@@ -98,16 +98,16 @@ func (c *Coder) JSON(name string, v any) {
 	c.R.Unmarshal(text, v)
 }
 
-// Unmarshal reads a value that is rare enough for encoding/json, as Raw has returned it; v points to it. A
-// member that v does not have is an error.
+// Unmarshal reads a value that is rare enough for encoding/json, as Raw has returned it; v points to it. What
+// json.Marshal writes otherwise is an error: other members, in another order, or an optional one of no value.
 func (r *Reader) Unmarshal(text []byte, v any) {
 	if r.broken {
 		return
 	}
-	in := json.NewDecoder(bytes.NewReader(text))
-	in.DisallowUnknownFields()
-	if err := in.Decode(v); err != nil {
+	if err := json.Unmarshal(text, v); err != nil {
 		r.Reject(err.Error())
+	} else if again, err := json.Marshal(v); err != nil || !bytes.Equal(again, text) {
+		r.Reject("is not as this version writes it")
 	}
 }
 
@@ -154,6 +154,17 @@ func Text[T any](c *Coder, name string, v *T, format func(T) string, parse func(
 		c.R.Reject(fmt.Sprintf("%s %q is not what is expected", name, text))
 	}
 	*v = value
+}
+
+// Optional codes an array that is left out where it is empty.
+func Optional[T any](c *Coder, name string, v *[]T, item func(*T)) {
+	if !c.Optional(name, len(*v) > 0) {
+		return
+	}
+	List(c, name, v, item)
+	if !c.Writing() && len(*v) == 0 {
+		c.R.Reject(name + " is empty")
+	}
 }
 
 // List codes an array, whose elements item codes.

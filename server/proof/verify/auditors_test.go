@@ -195,7 +195,7 @@ var linesOfNothing = map[string]string{
 		`"orderBy":"CreatedAt","startDate":"2026-11-20T09:00:00Z","endDate":"2026-11-20T09:00:00Z",` +
 		`"firstDay":"2026-11-20","lastDay":"2026-11-20"`,
 	"report.downloaded": `"report":"AAAAAAAAAAAAAAAAAAAAAA"`,
-	"personal.erased":   `"lines":[],"reason":"x","passengers":[],"reports":["AAAAAAAAAAAAAAAAAAAAAA"]`,
+	"personal.erased":   `"lines":[],"reason":"x","reports":["AAAAAAAAAAAAAAAAAAAAAA"]`,
 }
 
 // tokens are those of a session.

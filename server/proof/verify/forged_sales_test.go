@@ -47,7 +47,7 @@ func TestVerifyDecidesActsAgain(t *testing.T) {
 	}{
 		"a revival with a seat that no bus has": {revival, `"seats":\[\d+\]`, `"seats":[400]`, "seat 400"},
 		"a revival with a seat 0":               {revival, `"seats":\[\d+\]`, `"seats":[0]`, "seat 0"},
-		"a revival without a seat":              {revival, `"seats":\[\d+\]`, `"seats":[]`, "gives it no new seat"},
+		"a revival without a seat":              {revival, `"seats":\[\d+\],`, "", "gives it no new seat"},
 		"a refund given twice": {grace, `"tickets":\[(\{[^]]*\})\],`, `"tickets":[$1,$1],`,
 			"is named twice"},
 	} {
