@@ -31,14 +31,14 @@ var outOfRange = []string{"-1", "0", "256", "32768", "65536", "-32769", "2147483
 	"99999999999999999999999999999999999999"}
 
 // otherKinds are values of all kinds.
-var otherKinds = []string{"1", "-7", `"x"`, `""`, "true", "false", "[]", "{}", "[1]", `["x"]`, `{"a":1}`, "1.5",
-	"null", "[null]", `[{}]`, "[[]]"}
+var otherKinds = []string{"1", "-7", `"x"`, `""`, "true", "false", "[]", "{}", "[1]", `["x"]`,
+	`{"a":1}`, "1.5", "null", "[null]", `[{}]`, "[[]]"}
 
 // texts are those that readers or writers may stumble over.
 var texts = []string{`""`, `" "`, `"\u0000"`, `"\ud800"`, `"\udc00x"`, `"\ud83d\ude00"`, `"a\u0062c"`, `"\/"`,
 	`"<&>"`, `"\u003c"`, `"Ї"`, "\"\u2028\"", `"\u2028"`, "\"\x7f\"", `"` + strings.Repeat("x", 5000) + `"`,
-	`"2026-11-20T08:00:00Z"`, `"2026-02-30"`, `"2026-02-30T25:00:00Z"`, `"0000-00-00"`, `"9999-12-31T23:59:59Z"`,
-	`"AAAAAAAAAAAAAAAAAAAAAA"`, `"` + strings.Repeat("0", 64) + `"`, `"UAH"`, `"pay"`, `"../x"`, `"1-1"`}
+	`"2026-11-20T08:00:00Z"`, `"2026-02-30"`, `"2026-02-30T25:00:00Z"`, `"0000-00-00"`, `"1-1"`, `"../x"`,
+	`"9999-12-31T23:59:59Z"`, `"AAAAAAAAAAAAAAAAAAAAAA"`, `"` + strings.Repeat("0", 64) + `"`, `"UAH"`, `"pay"`}
 
 // theLines is a journal that is changed.
 type theLines struct {
@@ -101,8 +101,8 @@ func (x *theLines) spoil(t *testing.T) bool {
 		if other == at {
 			return false
 		}
-		x.spoilt.change("two lines exchanged", kind+" with "+typed.FindStringSubmatch(x.lines[other])[1], fmt.Sprint(at+1),
-			fmt.Sprint(other+1))
+		x.spoilt.change("two lines exchanged", kind+" with "+typed.FindStringSubmatch(x.lines[other])[1],
+			fmt.Sprint(at+1), fmt.Sprint(other+1))
 		x.lines[at], x.lines[other] = x.lines[other], x.lines[at]
 	default:
 		return x.spoilLine(at, kind)
@@ -183,15 +183,22 @@ func (x *theLines) spoilLine(at int, kind string) bool {
 	return ok
 }
 
+// edits are the ways to change a value.
+var edits = []string{"another of its kind", "another of its kind", "another kind", "out of range", "null",
+	"removed", "added", "given twice", "a word of another line", "an id of another", "swapped",
+	"written otherwise"}
+
 // edited changes one of the values of a line.
 func (x *theLines) edited(line, kind string, list []value) (string, bool) {
+	if len(list) == 0 {
+		return line, false
+	}
 	v := pick(x.r, list)
 	was := line[v.from:v.to]
 	if v.inObject {
 		was = line[v.member:v.to]
 	}
-	how := pick(x.r, []string{"another of its kind", "another of its kind", "another kind", "out of range", "null",
-		"removed", "added", "given twice", "a word of another line", "an id of another", "swapped", "written otherwise"})
+	how := pick(x.r, edits)
 	from, to, with := v.from, v.to, ""
 	switch how {
 	case "another of its kind":
@@ -223,7 +230,11 @@ func (x *theLines) edited(line, kind string, list []value) (string, bool) {
 	case "given twice":
 		with = line[v.from:v.to] + "," + line[v.member:v.to]
 	case "a word of another line":
-		with = pick(x.r, x.words[v.path[strings.LastIndexByte(v.path, '.')+1:]])
+		words := x.words[v.path[strings.LastIndexByte(v.path, '.')+1:]]
+		if len(words) == 0 {
+			return line, false
+		}
+		with = pick(x.r, words)
 	case "an id of another":
 		if with = pick(x.r, x.ids); !slices.Contains(x.ids, line[v.from:v.to]) {
 			return line, false

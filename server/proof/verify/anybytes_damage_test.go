@@ -167,7 +167,8 @@ var damages = []struct {
 	}},
 	{"no UTF-8", func(d *damaging, how string) error {
 		at := d.r.IntN(len(d.text) + 1)
-		return d.replaced(how, at, min(at+1, len(d.text)), pick(d.r, []string{"\xff", "\xc3", "\xed\xa0\x80", "\xfe\xff"}))
+		bad := pick(d.r, []string{"\xff", "\xc3", "\xed\xa0\x80", "\xfe\xff"})
+		return d.replaced(how, at, min(at+1, len(d.text)), bad)
 	}},
 	{"a link in its place", func(d *damaging, how string) error {
 		d.unreadable = true
