@@ -30,6 +30,14 @@ func Forge(t testing.TB, of string, change func(lines []string) []string) (dir s
 	if err := os.CopyFS(dir, os.DirFS(of)); err != nil {
 		t.Fatal(err)
 	}
+	ForgeIn(t, dir, change)
+	Keep(t, dir)
+	return dir
+}
+
+// ForgeIn does what Forge does to a directory itself.
+func ForgeIn(t testing.TB, dir string, change func(lines []string) []string) {
+	t.Helper()
 	format := read(t, dir, "FORMAT")
 	var lines []string
 	for line := range strings.Lines(read(t, dir, JournalFile)) {
@@ -41,8 +49,6 @@ func Forge(t testing.TB, of string, change func(lines []string) []string) (dir s
 		t.Fatal(err)
 	}
 	Resign(t, dir)
-	Keep(t, dir)
-	return dir
 }
 
 var (

@@ -54,9 +54,15 @@ func (o *opinion) lines() []uint64 {
 }
 
 // ours returns verify's opinion.
-func ours(t *testing.T, dir string) (o opinion) {
+func ours(t *testing.T, dir string) opinion {
 	t.Helper()
 	v, _ := verify.Judge(durable.Dir(dir), dir, verify.Beside{}, inspect.Expected{}, "")
+	return opinionOf(t, v)
+}
+
+// opinionOf returns a verdict as far as both auditors say it.
+func opinionOf(t *testing.T, v verify.Verdict) (o opinion) {
+	t.Helper()
 	text, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(text, &o)
@@ -68,29 +74,35 @@ func ours(t *testing.T, dir string) (o opinion) {
 }
 
 // theirs returns the opinions of audit.py, which judges all directories in one go: a start of Python takes
-// longer than a look at one. It needs no site-packages (-S).
-func theirs(t *testing.T, dirs []string) (list []opinion) {
+// longer than a look at one.
+func theirs(t *testing.T, dirs []string) []opinion {
 	t.Helper()
-	args := append([]string{"-I", "-S", rig.File("server/docs/audit.py"), "-json"}, dirs...)
-	out, err := exec.Command("python3", args...).Output()
-	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
-		t.Fatal(err)
+	list, said, err := judgedByPython(dirs)
+	if len(list) < len(dirs) {
+		t.Fatalf("%s: audit.py ends with %v: %s", dirs[len(list)], err, said)
 	}
-	said := json.NewDecoder(bytes.NewReader(out))
-	sound := true
-	for _, dir := range dirs {
-		var o opinion
-		if err := said.Decode(&o); err != nil {
-			t.Fatalf("%s: audit.py says %.300q: %v", dir, out[said.InputOffset():], err)
-		}
-		sound = sound && o.Verdict == "sound"
-		list = append(list, o)
-	}
-	if sound == (failed != nil) {
+	sound := !slices.ContainsFunc(list, func(o opinion) bool { return o.Verdict != "sound" })
+	if sound != (err == nil) {
 		t.Errorf("all are sound: %v, and %v", sound, err)
 	}
 	return list
+}
+
+// judgedByPython returns the opinions of audit.py, up to the directory at which it breaks off, and what it
+// says besides. It needs no site-packages (-S).
+func judgedByPython(dirs []string) (list []opinion, said string, err error) {
+	var out, besides bytes.Buffer
+	python := exec.Command("python3", append([]string{"-I", "-S", rig.File("server/docs/audit.py"), "-json"},
+		dirs...)...)
+	python.Stdout, python.Stderr = &out, &besides
+	err = python.Run()
+	for told := json.NewDecoder(&out); ; {
+		var o opinion
+		if told.Decode(&o) != nil {
+			return list, besides.String(), err
+		}
+		list = append(list, o)
+	}
 }
 
 // oddities are values that readers of JSON take differently, by what they replace in a sale: a forger uses
