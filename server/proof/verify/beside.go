@@ -18,7 +18,7 @@ import (
 	"waybill/store/journal"
 )
 
-// Beside the journal lie files that lines name: reports, timetables and letters.
+// Beside the journal lie files that lines name, or are made of: reports, timetables, letters, snapshots.
 
 // filesBeside lists them. It is asked before the journal is read, so that none is of a line that a server
 // wrote meanwhile.
@@ -28,6 +28,10 @@ func filesBeside(fsys readonly.FS) (names []string) {
 		for _, name := range list {
 			names = append(names, dir+"/"+name)
 		}
+	}
+	seqs, _ := journal.Numbers(fsys, "snapshots")
+	for _, seq := range seqs {
+		names = append(names, snapshotOf(seq))
 	}
 	return names
 }
@@ -45,13 +49,17 @@ func (rep *Report) beyond(names []string, s ledger.State) {
 		letter, isLetter := strings.CutPrefix(name, ledger.OutboxDir+"/")
 		_, message, _ := strings.Cut(letter, ".")
 		line, _ := (&ledger.Message{ID: message}).Line()
-		return named[name] || isLetter && line <= rep.Head.Seq
+		return named[name] || isLetter && line <= rep.Head.Seq ||
+			strings.HasPrefix(name, "snapshots/") && name <= snapshotOf(rep.Head.Seq)
 	})
 	if len(list) > 0 {
 		rep.remark("beyond", rep.Head.Seq, "no line names %s: lines were cut off, or an import was cut short; "+
 			"files like that: %d", list[0], len(list))
 	}
 }
+
+// snapshotOf returns the name of the snapshot after a line.
+func snapshotOf(seq uint64) string { return "snapshots/" + journal.Name(seq) }
 
 // fileOf returns the name of a report's file.
 func fileOf(r *report.Report) string {

@@ -13,13 +13,12 @@ import (
 
 // Happened is what happened to a journal that a reader should know of and that is no mistake: lines that were
 // cut, names that it has had, lines that nobody had signed when a start took them over, moves of a test
-// clock, other witnesses.
+// clock, the first witnesses and other ones.
 type Happened struct {
 	list      []Event
 	clocks    span
 	unsigned  span
-	witnesses []string
-	asked     bool // a server has said who its witnesses are
+	witnesses []string // that the last server asked; none before the first
 }
 
 // span is of something that may have happened often: the first time, the last time, and how often.
@@ -96,11 +95,10 @@ func (h *Happened) opened(l *journal.Line) error {
 	if x.Witnesses == nil {
 		return nil // a verb's
 	}
-	if h.asked && !slices.Equal(h.witnesses, x.Witnesses) {
+	if !slices.Equal(h.witnesses, x.Witnesses) {
 		h.add("witness", l, fmt.Sprintf("the witnesses changed from %s to %s", named(h.witnesses),
 			named(x.Witnesses)))
 	}
-	h.asked = true
 	h.witnesses = x.Witnesses
 	return nil
 }
