@@ -1394,7 +1394,7 @@ class Audit:
                 when, version), "FORMAT"))
         if self.damage or self.problems:
             return
-        self.beside = ["%s/%s" % (folder, name) for folder in ("outbox", "reports", "timetables")
+        self.beside = ["%s/%s" % (folder, name) for folder in ("outbox", "reports", "timetables", "snapshots")
                 for name in self.names_in(folder)]  # before the journal: of no line that a server writes now
         journal = Journal(self.folder, text)
         self.lines, self.bad = journal.lines, journal.bad
@@ -1525,7 +1525,8 @@ class Audit:
         for name in self.names_in("snapshots"):
             data = self.file("snapshots", name) or b""
             last = data.rfind(b"\n", 0, -1) + 1
-            if re.fullmatch(r"\d{12}\.jsonl", name) and int(name[:12]) >= seq and \
+            if self.file("checkpoint.key") is not None and \
+                    re.fullmatch(r"\d{12}\.jsonl", name) and int(name[:12]) >= seq and \
                     data[last:] == b'{"sha256":"%s"}\n' % sha256(data[:last]).hex().encode():
                 shown = "snapshots/%s shows" % name
         if self.bad and self.bad is journal.bad:
@@ -1589,6 +1590,8 @@ class Audit:
             self.remark("zone", *books.zone)
         named = {"reports/%s.csv" % id for id in books.reports}
         named.update("timetables/%s.jsonl" % line.data["sha256"] for line in imports)
+        named.update(name for name in self.beside if name.startswith("snapshots/") and not (
+                re.fullmatch(r"snapshots/\d{12}\.jsonl", name) and int(name[10:22]) > len(self.lines)))
         letters = {name: re.search(r"\.(\d+)-", name) for name in self.beside if name.startswith("outbox/")}
         beyond = [name for name in self.beside if name not in named and not (name in letters and
                 (not letters[name] or int(letters[name].group(1)) <= len(self.lines)))]
@@ -1610,14 +1613,14 @@ class Audit:
             self.remark("missing", min(missing), "files of %d reports are not here" % len(missing))
 
     def tell_remarks(self):
-        asked, lines = None, {"repaired": [], "forked": [], "clock.set": [], "unsigned": []}
+        asked, lines = [], {"repaired": [], "forked": [], "clock.set": [], "unsigned": []}
         for line in self.lines:
             lines.get(line.type, []).append(line)
             if line.type == "opened" and "unsigned" in line.data:
                 lines["unsigned"].append(line)
             if line.type == "opened" and "witnesses" in line.data:
                 now = line.data["witnesses"] or []
-                if asked not in (None, now):
+                if asked != now:
                     self.remark("witness", line.seq,
                             "line %d changes the witnesses to %s" % (line.seq, now))
                 asked = now
@@ -1647,6 +1650,10 @@ class Audit:
                     "the file checkpoint is older than the newest note in checkpoints.log")
 
     def check_signers(self):
+        newest = notes_of(self.file("checkpoint") or b"", "checkpoint")
+        if newest and self.file("checkpoint.key") is None:
+            self.remark("copy", 0, "no key is here: this is a copy; its newest note is of %s" %
+                    newest[0].text.decode().split(" time ")[1].strip())
         if self.lines and not self.notes and not self.given.notes:
             self.problems.append(problem("unsigned", "there are %d lines, but no note" % len(self.lines)))
         for name, key in self.given.witnesses:
