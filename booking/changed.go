@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/books"
 	"waybill/booking/ids"
 	"waybill/schedule"
 )
@@ -164,17 +165,30 @@ func (s Recorder) ApplyRunRestored(_ Line, e *RunRestored) error {
 // with the run: all that live and are not pending.
 func (s *State) CheckRunCanceled(now time.Time, e *RunCanceled) error {
 	want, _ := s.canceledWith(now, e.Run, false, nil)
-	if !slices.EqualFunc(e.Tickets, want, func(x, y CanceledWithRun) bool {
-		return x.ID == y.ID && x.Booking == y.Booking && x.Partner == y.Partner &&
-			x.Refunded == y.Refunded &&
-			x.Refund == y.Refund
-	}) {
-		return fmt.Errorf(
-			"%s is cancelled with tickets or refunds that are not those of the run",
-			e.Run,
-		)
+	for i := range max(len(e.Tickets), len(want)) {
+		stands, follows := s.nth(e.Tickets, i), s.nth(want, i)
+		if stands != follows {
+			return fmt.Errorf("%s is cancelled with %s; the rules give %s", e.Run, stands, follows)
+		}
 	}
 	return nil
+}
+
+// nth says which ticket stands at a place of those that are cancelled with a run, and what becomes of it.
+func (s *State) nth(list []CanceledWithRun, i int) string {
+	if i >= len(list) {
+		return "no other ticket"
+	}
+	x, currency := list[i], ""
+	if _, t := s.AnyTicket(x.ID); t != nil {
+		currency = " " + string(t.Currency[:])
+	}
+	done := "canceled"
+	if x.Refunded {
+		done = "refunded"
+	}
+	return fmt.Sprintf("ticket %s of booking %s, partner %s, %s, with %s%s back", x.ID, x.Booking, x.Partner,
+		done, books.Hundredths(x.Refund), currency)
 }
 
 const (

@@ -347,7 +347,7 @@ func in[R any](rows []R, i int32) bool {
 func each[R any](rows []R, right func(*R) bool) error {
 	for i := range rows {
 		if !right(&rows[i]) {
-			return fmt.Errorf("schedule: %T %d does not fit the other tables: %+v", rows[i], i, rows[i])
+			return fmt.Errorf("row %d of its kind, %+v, does not fit the other tables", i, rows[i])
 		}
 	}
 	return nil
@@ -381,11 +381,11 @@ func Decode(r io.Reader, hash string) (*Tables, error) {
 			break
 		}
 		if err = cmp.Or(err, t.add(line)); err != nil {
-			return nil, fmt.Errorf("schedule: timetable: line %d is not a row of a table: %w", n, err)
+			return nil, fmt.Errorf("line %d is not a row of a table", n)
 		}
 	}
 	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != hash {
-		return nil, fmt.Errorf("schedule: timetable: its SHA-256 is %s, not %s", got, hash)
+		return nil, fmt.Errorf("its SHA-256 is %s, not %s", got, hash)
 	}
 	return t, nil
 }

@@ -71,7 +71,11 @@ func LoadTimetable(fsys readonly.FS, hash string) (*schedule.Timetable, error) {
 			Reason: err.Error(),
 		}
 	}
-	return schedule.New(tables)
+	tt, err := schedule.New(tables)
+	if err != nil {
+		err = journal.InFile(name, err.Error())
+	}
+	return tt, err
 }
 
 // The files of secrets.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -273,6 +274,7 @@ type lineCoder struct {
 
 	// Of what is read:
 	readers [2]wire.Reader // of the data and the personal part
+	source  []byte         // the data
 	erased  bool           // its personal part was erased
 	missing bool           // it names a form that no line before it has
 }
@@ -303,6 +305,7 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	}
 	l := &lineCoder{
 		entry:  Entry{Event: reflect.New(k.event.Elem()).Interface()},
+		source: data,
 		erased: bytes.HasPrefix(personal, []byte(`{"erased":`)),
 	}
 	l.data.R = &l.readers[0]
@@ -314,6 +317,9 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	l.personal.R.End()
 	err := cmp.Or(l.data.R.Err(), l.personal.R.Err())
 	if err != nil {
+		if !json.Valid(data) || personal != nil && !json.Valid(personal) {
+			return l.entry, errors.New("is not one JSON object")
+		}
 		if member := k.lacks(data); member != "" {
 			return l.entry, fmt.Errorf("%s: it has no member %q", name, member)
 		}
@@ -366,7 +372,9 @@ var besides = []string{idempotencyMember, beforeMember, "by", "personal"}
 func (l *lineCoder) readPlain(e Event) {
 	r := l.data.R
 	var own wire.Writer // the event's members
+	var all wire.Writer // all members, as they should stand in the line
 	own.Object("")
+	all.Object("")
 	rest := besides
 	r.Object(func(name []byte) {
 		value := r.Raw()
@@ -375,6 +383,7 @@ func (l *lineCoder) readPlain(e Event) {
 			r.Reject("stands in another place")
 		}
 		rest = rest[at+1:]
+		all.Raw(string(name), value)
 		switch string(name) {
 		case "by":
 			r.Unmarshal(value, new(By))
@@ -389,7 +398,11 @@ func (l *lineCoder) readPlain(e Event) {
 		}
 	})
 	own.EndObject()
+	all.EndObject()
 	r.Unmarshal(own.B, e)
+	if !bytes.Equal(all.B, l.source) {
+		r.Reject("has blanks")
+	}
 }
 
 // readBy passes over who did it, in a line that codes its members itself; see ReadBy.

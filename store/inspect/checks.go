@@ -1,6 +1,12 @@
 package inspect
 
-import "sync"
+import (
+	"cmp"
+	"errors"
+	"sync"
+
+	"waybill/store/replay"
+)
 
 // checks run beside the caller, one at a time, as each may need as much memory as the state.
 type checks struct {
@@ -21,13 +27,15 @@ func (c *checks) begin(check func() error) {
 }
 
 // wait waits for all checks, and returns the error of the first one that has an error, in the order in
-// which they were begun.
-func (c *checks) wait() error {
+// which they were begun; and the first that a start mends.
+func (c *checks) wait() (wrong, spoilt error) {
 	c.under.Wait()
-	for _, wrong := range c.wrong {
-		if *wrong != nil {
-			return *wrong
+	for _, err := range c.wrong {
+		if errors.Is(*err, replay.ErrSpoilt) {
+			spoilt = cmp.Or(spoilt, *err)
+		} else {
+			wrong = cmp.Or(wrong, *err)
 		}
 	}
-	return nil
+	return wrong, spoilt
 }

@@ -111,7 +111,7 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 		return nil
 	}
 	proven := uint64(0)
-	if len(seqs) > 0 {
+	if len(seqs) > 0 && !x.isCopy() { // which may be a part of another directory, with snapshots of all of it
 		proven = seqs[len(seqs)-1]
 	}
 	err = x.read(live, proven, &r.Visits)
@@ -124,7 +124,8 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 	}
 	// A snapshot may be of a line before the one that stopped the reading. Where a note shows another
 	// history, a snapshot may be of that.
-	if wrong := snapshots.wait(); forked == nil {
+	wrong, spoilt := snapshots.wait()
+	if forked == nil {
 		err = cmp.Or(wrong, err)
 	}
 	err = cmp.Or(err, forked)
@@ -133,6 +134,9 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 		rep.Happened = slices.DeleteFunc(rep.Happened, func(e observe.Event) bool {
 			return e.Seq >= failed
 		})
+	}
+	if spoilt = cmp.Or(x.notes.Spoilt, spoilt, x.spoilt); spoilt != nil {
+		rep.Happened = append(rep.Happened, observe.Event{Kind: "cache", Text: spoilt.Error()})
 	}
 	rep.Misfits = misfits
 	rep.Snapshots = len(snapshots.wrong)
@@ -147,6 +151,7 @@ type verification struct {
 	erasures *observe.Erasures
 	happened observe.Happened
 	end      chain.End
+	spoilt   error // what a start makes anew of the tree; nil: nothing
 }
 
 // collect takes up everything that the journal must agree with: the directory's checkpoints, and what the
@@ -200,8 +205,10 @@ func (x *verification) read(live bool, proven uint64, visits *chain.Visits) erro
 	}
 	x.end, err = visits.Read(chain.Reader{FS: x.fsys, Parse: chain.Strict}, observers...)
 	wrong := lines.Close()
-	if err == nil && wrong != nil && x.notes.Forks.First() == nil { // else it may be of the other history
-		err = treeDamage(wrong)
+	if _, spoilt := errors.AsType[*tree.Wrong](wrong); spoilt {
+		x.spoilt = fmt.Errorf("%w: %w", replay.ErrSpoilt, wrong)
+	} else if err == nil && x.notes.Forks.First() == nil { // else it may be of the other history
+		err = wrong
 	}
 	return err
 }
@@ -275,15 +282,3 @@ func onlyJournalFiles(fsys readonly.FS) error {
 
 // journalFile matches the names of the journal's files. A copy of one under another name does not match.
 var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + readonly.TempSuffix + `)?$`)
-
-// treeDamage is the error of a file of hashes with a wrong hash. Nothing is lost with such a file.
-func treeDamage(err error) error {
-	if wrong, ok := errors.AsType[*tree.Wrong](err); ok {
-		return journal.InFile(
-			wrong.File,
-			fmt.Sprintf("byte %d: is not the hash of the lines up to seq %d; remove the directory %s, "+
-				"and the next start makes it again", wrong.Offset, wrong.Leaf+1, tree.Dir),
-		)
-	}
-	return err
-}

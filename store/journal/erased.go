@@ -2,7 +2,6 @@ package journal
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 )
@@ -28,7 +27,7 @@ func ErasedBy(l *Line) (list []Erasure, err error) {
 		Lines  []uint64
 		Erased map[uint64]string
 	}
-	if err := json.Unmarshal(l.Data, &said); err != nil {
+	if err := l.Says(&said); err != nil {
 		return nil, err
 	}
 	for _, seq := range said.Lines {
@@ -37,7 +36,7 @@ func ErasedBy(l *Line) (list []Erasure, err error) {
 	for seq, when := range said.Erased {
 		at, err := time.Parse(TimeLayout, when)
 		if err != nil {
-			return nil, err
+			return nil, errSays
 		}
 		list = append(list, Erasure{seq, at})
 	}

@@ -2,7 +2,10 @@ package journal
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"strings"
 )
 
 // The types of the lines that the store writes for itself. They hold no event.
@@ -80,3 +83,22 @@ func Data(line any) []byte {
 	}
 	return data
 }
+
+// Says reads the members of a line of the journal's own. What is not known is passed over, and so is a known
+// member in another case, which encoding/json takes for it.
+func (l *Line) Says(x any) error {
+	var members map[string]json.RawMessage
+	err := json.Unmarshal(l.Data, &members)
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool {
+		return name != strings.ToLower(name)
+	})
+	if text, wrong := json.Marshal(members); wrong == nil && err == nil {
+		err = json.Unmarshal(text, x)
+	}
+	if err != nil {
+		return errSays
+	}
+	return nil
+}
+
+var errSays = errors.New("has members that are not those of its type")

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 
@@ -76,7 +77,10 @@ func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io
 		return err
 	})
 	if err == nil && !same {
-		_, _, err = m.Read(fsys, head.Seq)
+		var whole bool
+		if _, whole, err = m.Read(fsys, head.Seq); err != nil && !whole && !errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: %w", ErrSpoilt, err)
+		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -86,6 +90,9 @@ func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io
 	}
 	return err
 }
+
+// ErrSpoilt is of what a start passes over or makes anew: nothing is lost with it.
+var ErrSpoilt = errors.New("a start makes this anew, or passes over it")
 
 // comparison is a Writer that compares the bytes written to it with those that r reads.
 type comparison struct {

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -104,8 +105,11 @@ func (r *Reader) Unmarshal(text []byte, v any) {
 	if r.broken {
 		return
 	}
-	if err := json.Unmarshal(text, v); err != nil {
-		r.Reject(err.Error())
+	var kind *json.UnmarshalTypeError
+	if err := json.Unmarshal(text, v); errors.As(err, &kind) {
+		r.Reject(kind.Field + " is of another kind")
+	} else if err != nil {
+		r.Reject("is not as this version writes it")
 	} else if again, err := json.Marshal(v); err != nil || !bytes.Equal(again, text) {
 		r.Reject("is not as this version writes it")
 	}

@@ -18,18 +18,25 @@ import (
 	"waybill/store/journal"
 )
 
-// Beside the journal lie files that lines name: reports, timetables and letters.
+// Beside the journal lie files that lines name, or are made of: reports, timetables, letters, snapshots.
 
 // filesBeside lists them. It is asked before the journal is read, so that none is of a line that a server
 // wrote meanwhile.
-func filesBeside(fsys readonly.FS) (names []string) {
+func filesBeside(fsys readonly.FS) (names []string, err error) {
 	for _, dir := range []string{ledger.OutboxDir, ledger.ReportDir, ledger.TimetableDir} {
-		list, _ := fsys.List(dir)
+		list, err := fsys.List(dir)
+		if err != nil {
+			return nil, err
+		}
 		for _, name := range list {
 			names = append(names, dir+"/"+name)
 		}
 	}
-	return names
+	seqs, err := journal.Numbers(fsys, "snapshots")
+	for _, seq := range seqs {
+		names = append(names, snapshotOf(seq))
+	}
+	return names, err
 }
 
 // beyond remarks on files that only lines beyond the end can have left, or an import that was cut short.
@@ -45,7 +52,8 @@ func (rep *Report) beyond(names []string, s ledger.State) {
 		letter, isLetter := strings.CutPrefix(name, ledger.OutboxDir+"/")
 		_, message, _ := strings.Cut(letter, ".")
 		line, _ := (&ledger.Message{ID: message}).Line()
-		return named[name] || isLetter && line <= rep.Head.Seq
+		return named[name] || isLetter && line <= rep.Head.Seq ||
+			strings.HasPrefix(name, "snapshots/") && name <= snapshotOf(rep.Head.Seq)
 	})
 	if len(list) > 0 {
 		rep.remark("beyond", rep.Head.Seq, "no line names %s: lines were cut off, or an import was cut short; "+
@@ -53,13 +61,16 @@ func (rep *Report) beyond(names []string, s ledger.State) {
 	}
 }
 
+// snapshotOf returns the name of the snapshot after a line.
+func snapshotOf(seq uint64) string { return "snapshots/" + journal.Name(seq) }
+
 // fileOf returns the name of a report's file.
 func fileOf(r *report.Report) string {
 	return ledger.ReportDir + "/" + r.ID.String() + ledger.ReportSuffix
 }
 
 // reports looks at the files of reports that should be there, by the directory's clock.
-func (rep *Report) reports(fsys readonly.FS, s ledger.State) {
+func (rep *Report) reports(fsys readonly.FS, s ledger.State) error {
 	now := s.Clock().At(time.Now())
 	var missing []uint64 // the lines of those that have no file
 	for _, r := range s.Reports.All() {
@@ -70,7 +81,9 @@ func (rep *Report) reports(fsys readonly.FS, s ledger.State) {
 		switch sum, err := sumOf(fsys, fileOf(r)); {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, r.Line)
-		case err != nil || sum != r.SHA256:
+		case err != nil:
+			return err
+		case sum != r.SHA256:
 			rep.Misfits.List = append(rep.Misfits.List, &journal.Damage{
 				Place:  journal.Place{File: fileOf(r)},
 				Seq:    r.Line,
@@ -83,6 +96,7 @@ func (rep *Report) reports(fsys readonly.FS, s ledger.State) {
 		rep.remark("missing", slices.Min(missing), "files of reports that have not expired: %d are not here, "+
 			"as on a machine that took over; order them again", len(missing))
 	}
+	return nil
 }
 
 // remark adds a remark.

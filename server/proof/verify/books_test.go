@@ -251,20 +251,20 @@ func TestVerifyFindsWrongRuns(t *testing.T) {
 	restored := b.line(t, "run.restored", 1)
 	read := b.line(t, "manifest.read", 1)
 	canceled := b.line(t, "run.cancelled", 1)
+	theirs := "the rules give ticket " + b.tickets[3] + " of booking "
 	for what, c := range map[string]struct {
 		line       int
 		from, to   string
 		wantReason string
 	}{
-		"less comes back than was paid": {canceled, `"refund":\d+`, `"refund":1`, "is cancelled with tickets or refunds"},
+		"less comes back than was paid": {canceled, `"refund":\d+`, `"refund":1`, ", refunded, with 0.01 UAH back; " + theirs},
 		"nothing comes back": {canceled, `"refunded":true,"refund":\d+`, `"refunded":false,"refund":0`,
-			"is cancelled with tickets or refunds"},
+			", canceled, with 0.00 UAH back; " + theirs},
 		"a ticket of another run goes with it": {canceled, b.tickets[3], b.tickets[0], "is cancelled " +
-			"with tickets or refunds"},
-		"one that was refunded does": {canceled, b.tickets[3], b.tickets[2], "is cancelled with tickets " +
-			"or refunds"},
+			"with ticket " + b.tickets[0] + " of booking "},
+		"one that was refunded does": {canceled, b.tickets[3], b.tickets[2], theirs},
 		"another run is cancelled": {canceled, "kl-0530", "kl-0700", "kl-0700 on 2026-11-25 " +
-			"is cancelled with tickets or refunds"},
+			"is cancelled with ticket " + b.tickets[3]},
 		"it moves by other minutes":       {moved, `"start":\d`, `"start":9`, "is not moved by 25 minutes from the times it was sold with"},
 		"it moves without its passengers": {moved, `"runs":\[.*?\],"tickets"`, `"runs":[],"tickets"`, "is moved without ticket"},
 		"it moves by more than may be": {moved, `"minutes":25(.*?"start":)\d+`, `"minutes":9000${1}1764400000`,
@@ -273,7 +273,7 @@ func TestVerifyFindsWrongRuns(t *testing.T) {
 			"is not moved by 25 minutes from the times it was sold with"},
 		"nobody is told":                  {moved, `"tickets":\[.*\]`, `"tickets":null`, "the tickets to be told are not those of the run"},
 		"another partner is told":         {moved, `"partner":"[^"]{5}`, `"partner":"AAAAA`, "the tickets to be told are not those of the run"},
-		"nobody's ticket goes with it":    {canceled, `"tickets":\[.*\]`, `"tickets":null`, "is cancelled with tickets or refunds"},
+		"nobody's ticket goes with it":    {canceled, `"tickets":\[.*\]`, `"tickets":null`, "is cancelled with no other ticket; " + theirs},
 		"what nobody changed is restored": {restored, "kl-0700", "kl-0530", "nothing to change"},
 		"others were read than travel":    {read, `"passengers":\d+`, `"passengers":7`, "passengers, and not 7"},
 	} {

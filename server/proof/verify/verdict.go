@@ -174,7 +174,7 @@ func Judge(
 	}
 	if isRead(err) {
 		said = cmp.Or(said, v.unsigned(&rep, expected.Within))
-		v.remark(&rep, beside.Live)
+		v.remark(fsys, &rep, beside.Live)
 	}
 	return v.judged(), said
 }
@@ -318,9 +318,15 @@ func (v *Verdict) unsigned(rep *Report, within time.Duration) (said error) {
 }
 
 // remark says what a sound directory has that a reader should know of.
-func (v *Verdict) remark(rep *Report, live bool) {
+func (v *Verdict) remark(fsys readonly.FS, rep *Report, live bool) {
 	add := func(kind string, seq uint64, format string, args ...any) {
 		v.Remarks = append(v.Remarks, observe.Event{Kind: kind, Seq: seq, Text: fmt.Sprintf(format, args...)})
+	}
+	public, _ := checkpoint.PublicKey(fsys)
+	signed, _ := checkpoint.Newest(fsys)
+	if c, err := checkpoint.Parse(signed, public); err == nil && rep.Copy {
+		add("copy", 0, "no key is here: this is a copy; its newest note is of %s",
+			c.Time.Format(journal.TimeLayout))
 	}
 	if n := rep.Head.Seq - rep.Vouched; n > 0 && rep.Vouched > 0 {
 		add("unsigned", rep.Vouched+1, "%s", unvouched(n, rep, live))

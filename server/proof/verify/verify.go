@@ -9,6 +9,7 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -52,13 +53,18 @@ func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, 
 // directory checks the journal and what lies beside it. That is listed first, so that none of it is of a line
 // that a server writes meanwhile.
 func directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
-	there := filesBeside(fsys)
+	there, err := filesBeside(fsys)
+	if err != nil {
+		return Report{}, err
+	}
 	rep, state, err := verify(fsys, live, expected, true)
 	if !isRead(err) || state.Reports == nil {
 		return rep, err
 	}
 	rep.beyond(there, state)
-	rep.reports(fsys, state)
+	if err := rep.reports(fsys, state); err != nil {
+		return rep, err
+	}
 	if err == nil && len(rep.Misfits.List) > 0 {
 		err = rep.Misfits.List[0]
 	}
@@ -94,8 +100,7 @@ func verify(
 	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, state, err
 	}
-	if _, err := ledger.ReadSecret(fsys, ledger.RingFile, auth.ParseSigningKeys); err != nil &&
-		!errors.Is(err, fs.ErrNotExist) {
+	if err := secrets(fsys); err != nil {
 		return rep, state, err
 	}
 	model := ledger.NewCodec().Model()
@@ -138,4 +143,19 @@ func verify(
 		err = rep.Misfits.List[0]
 	}
 	return rep, state, err
+}
+
+// secrets returns an error for a file of keys that is there and is not in its form.
+func secrets(fsys readonly.FS) (wrong error) {
+	check := func(_ any, err error) {
+		if !errors.Is(err, fs.ErrNotExist) {
+			wrong = cmp.Or(wrong, err)
+		}
+	}
+	check(ledger.ReadSecret(fsys, ledger.RingFile, auth.ParseSigningKeys))
+	for _, name := range []string{ledger.IDPFile, ledger.PeerFile, ledger.TicketFile} {
+		check(ledger.ReadSecret(fsys, name, ledger.ParseSecret))
+	}
+	check(ledger.ReadSecret(fsys, ledger.SeedFile, ledger.ParseSeed))
+	return wrong
 }

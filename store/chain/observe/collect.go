@@ -3,6 +3,7 @@ package observe
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -154,6 +155,7 @@ func (n *Notes) addLog(name string, key ed25519.PublicKey, each func([]byte, che
 		if bad != nil && (foreign || !spare()) {
 			return bad
 		}
+		n.Spoilt = cmp.Or(n.Spoilt, bad)
 		return notes.Err()
 	})
 }

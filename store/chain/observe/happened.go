@@ -2,7 +2,6 @@ package observe
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,13 +12,12 @@ import (
 
 // Happened is what happened to a journal that a reader should know of and that is no mistake: lines that were
 // cut, names that it has had, lines that nobody had signed when a start took them over, moves of a test
-// clock, other witnesses.
+// clock, the first witnesses and other ones.
 type Happened struct {
 	list      []Event
 	clocks    span
 	unsigned  span
-	witnesses []string
-	asked     bool // a server has said who its witnesses are
+	witnesses []string // that the last server asked; none before the first
 }
 
 // span is of something that may have happened often: the first time, the last time, and how often.
@@ -62,13 +60,13 @@ func (h *Happened) Line(_ journal.Place, l *journal.Line) error {
 	switch l.Type {
 	case journal.KindRepaired:
 		var x journal.Repaired
-		if err := json.Unmarshal(l.Data, &x); err != nil {
+		if err := l.Says(&x); err != nil {
 			return err
 		}
 		h.add("repaired", l, fmt.Sprintf("the lines after line %d were cut: %s", l.Seq-1, x.Reason))
 	case journal.KindForked:
 		var x journal.Forked
-		if err := json.Unmarshal(l.Data, &x); err != nil {
+		if err := l.Says(&x); err != nil {
 			return err
 		}
 		h.add("forked", l, fmt.Sprintf("the directory is a copy of %s up to its line %d; from here on "+
@@ -86,7 +84,7 @@ func (h *Happened) Line(_ journal.Place, l *journal.Line) error {
 // opened takes what a start says: whom it asks to witness, and what it found unsigned.
 func (h *Happened) opened(l *journal.Line) error {
 	var x journal.Opened
-	if err := json.Unmarshal(l.Data, &x); err != nil {
+	if err := l.Says(&x); err != nil {
 		return err
 	}
 	if u := x.Unsigned; u != nil {
@@ -96,11 +94,10 @@ func (h *Happened) opened(l *journal.Line) error {
 	if x.Witnesses == nil {
 		return nil // a verb's
 	}
-	if h.asked && !slices.Equal(h.witnesses, x.Witnesses) {
+	if !slices.Equal(h.witnesses, x.Witnesses) {
 		h.add("witness", l, fmt.Sprintf("the witnesses changed from %s to %s", named(h.witnesses),
 			named(x.Witnesses)))
 	}
-	h.asked = true
 	h.witnesses = x.Witnesses
 	return nil
 }

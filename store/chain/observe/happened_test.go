@@ -20,7 +20,9 @@ func TestWhatHappenedToAJournal(t *testing.T) {
 		once = "clock 1 a test clock was set once, by line 1, at 2026-11-20T08:00:01.000Z"
 		took = "unsigned 1 a start took over lines that no note covered 3 times: first by line 1: 2 " +
 			"from line 4 on, last by line 3: 7 from line 9 on"
+		first   = "witness 1 the witnesses changed from none to v"
 		changed = "witness 3 the witnesses changed from none to w"
+		back    = "witness 3 the witnesses changed from v to none"
 		named   = "forked 2 the directory is a copy of waybill/a up to its line 1; from here on its " +
 			"name is waybill/b"
 		fork = `forked {"origin":"waybill/b","parent":{"origin":"waybill/a","seq":1}}`
@@ -38,6 +40,8 @@ func TestWhatHappenedToAJournal(t *testing.T) {
 			`opened {"unsigned":{"from":8,"lines":1}}`, `opened {"unsigned":{"from":9,"lines":7}}`}, []string{took}},
 		"a witness more": {[]string{`opened {"witnesses":[]}`, `opened {}`, `opened {"witnesses":["w"]}`,
 			`opened {"witnesses":["w"]}`}, []string{changed}},
+		"the first witness, and none again": {[]string{`opened {"witnesses":["v"]}`, `opened {}`,
+			`opened {"witnesses":[]}`}, []string{first, back}},
 		"in the order of the lines": {[]string{`clock.set {}`, `repaired {"reason":"x"}`, `clock.set {}`},
 			[]string{moved, "repaired 2 the lines after line 1 were cut: x"}},
 	} {

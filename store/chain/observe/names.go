@@ -84,7 +84,7 @@ func (n *Names) First(l *journal.Line) error {
 		return fmt.Errorf("is of the type %s, and line 1 is of the type %s", l.Type, journal.KindOpened)
 	}
 	var said journal.Opened
-	if err := json.Unmarshal(l.Data, &said); err != nil {
+	if err := l.Says(&said); err != nil {
 		return err
 	}
 	key, err := parseKey(said.Key)
@@ -105,7 +105,7 @@ func (n *Names) First(l *journal.Line) error {
 // hasNoKey returns an error for a later start's line that says a key.
 func (n *Names) hasNoKey(l *journal.Line) error {
 	var said struct{ Key json.RawMessage }
-	if err := json.Unmarshal(l.Data, &said); err != nil {
+	if err := l.Says(&said); err != nil {
 		return err
 	}
 	if said.Key != nil {
@@ -117,7 +117,7 @@ func (n *Names) hasNoKey(l *journal.Line) error {
 // rename takes up the name that a line gives the directory.
 func (n *Names) rename(l *journal.Line) error {
 	var said journal.Forked
-	if err := json.Unmarshal(l.Data, &said); err != nil {
+	if err := l.Says(&said); err != nil {
 		return err
 	}
 	key, err := parseKey(said.Key)

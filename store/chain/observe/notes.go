@@ -31,6 +31,8 @@ type Notes struct {
 	// note is the error of its line, or of Foreign.
 	GoOn  bool
 	Forks Forks
+	// Spoilt is a part of a note that nobody needs, at the end of a log: a start cuts it. nil: there is none.
+	Spoilt error
 
 	bySeq map[uint64][]claim
 	older *Older

@@ -18,7 +18,6 @@
 package observe
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"waybill/store/chain"
@@ -69,7 +68,7 @@ func (r *Repairs) Line(_ journal.Place, l *journal.Line) error {
 		return err
 	}
 	var said journal.Repaired
-	if err := json.Unmarshal(l.Data, &said); err != nil {
+	if err := l.Says(&said); err != nil {
 		return err
 	}
 	r.list = append(r.list, repair{l.Seq, said.Reason})
