@@ -130,7 +130,11 @@ var othersWords = regexp.MustCompile(`json: |invalid character|unmarshal|Go (str
 	`\b(ledger|booking|schedule|auth|journal|report|ids|wire|books|inspect|chain|live|note|tree)\.[A-Z]`)
 
 // notThere matches why a line cannot be applied: it names what is not there.
-var notThere = regexp.MustCompile(`does not exist|there is no|has no |already exists|is not a ride|no such`)
+var notThere = regexp.MustCompile(`does not exist|there is no|has no |already exists|is not a ride|no such|not known`)
+
+// pythonsWords match what its interpreter says, which audit.py must not pass on.
+var pythonsWords = regexp.MustCompile(`NoneType|object has no|subscriptable|argument must|fromisoformat|` +
+	`index out of|unhashable|'(int|str|list|dict|float|bool)'|invalid literal|operand|codec can't`)
 
 // faults holds what came of a case against what should.
 func (c *spoilt) faults() (list []fault) {
@@ -155,6 +159,12 @@ func (c *spoilt) faults() (list []fault) {
 	for _, p := range c.problems {
 		if found := othersWords.FindString(p.Text); found != "" {
 			add("words of verify: "+found, "%s", p.Text)
+			break
+		}
+	}
+	for _, p := range c.they.Problems {
+		if found := pythonsWords.FindString(p.Text); found != "" && c.they.Verdict != "traceback" {
+			add("words of audit.py: "+found, "%s", p.Text)
 			break
 		}
 	}
