@@ -130,7 +130,8 @@ var othersWords = regexp.MustCompile(`json: |invalid character|unmarshal|Go (str
 	`\b(ledger|booking|schedule|auth|journal|report|ids|wire|books|inspect|chain|live|note|tree)\.[A-Z]`)
 
 // notThere matches why a line cannot be applied: it names what is not there.
-var notThere = regexp.MustCompile(`does not exist|there is no|has no |already exists|is not a ride|no such|not known`)
+var notThere = regexp.MustCompile(`does not exist|there is no|has no |already exists|is not a ride|no such|` +
+	`not known`)
 
 // pythonsWords match what its interpreter says, which audit.py must not pass on.
 var pythonsWords = regexp.MustCompile(`NoneType|object has no|subscriptable|argument must|fromisoformat|` +
@@ -382,10 +383,18 @@ func (x *tally) add(t *testing.T, part string, c *spoilt) {
 		}
 		x.groups[group] = append(x.groups[group], text)
 	}
-	if *disagreed != "" && x.cases%50 == 0 {
-		if err := os.WriteFile(*disagreed, []byte(x.text()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if x.cases%100 == 0 {
+		x.write(t)
+	}
+}
+
+// write writes the list, if that was asked for.
+func (x *tally) write(t *testing.T) {
+	if *disagreed == "" {
+		return
+	}
+	if err := os.WriteFile(*disagreed, []byte(x.text()), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -420,8 +429,7 @@ func (x *tally) text() string {
 	return all.String()
 }
 
-// Decision verify.anybytes: whatever was done to a directory, both auditors agree, and a start serves it or
-// refuses it in words.
+// Whatever was done to a directory, both auditors agree, and a start serves it or refuses it in words.
 func TestAnyBytes(t *testing.T) {
 	t.Parallel()
 	if !rig.Has(t, "python3") {
@@ -441,6 +449,7 @@ func TestAnyBytes(t *testing.T) {
 			})
 		}
 	})
+	found.write(t)
 	if len(found.groups) > 0 {
 		t.Errorf("%.20000s", found.text())
 	}
