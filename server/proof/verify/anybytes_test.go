@@ -175,7 +175,7 @@ func (c *spoilt) faults() (list []fault) {
 // differ says what the auditors do not agree on. Only verify reads the keys.
 func (c *spoilt) differ() string {
 	switch {
-	case strings.HasPrefix(c.where, "keys/"):
+	case strings.HasPrefix(c.where, "keys/"), c.where == "checkpoint.key":
 		if c.they.Verdict != "sound" {
 			return "audit.py reads keys"
 		}
@@ -360,7 +360,7 @@ func (x *tally) add(t *testing.T, part string, c *spoilt) {
 		where := " of " + c.where
 		if part == "B" {
 			where = ""
-			if strings.HasPrefix(c.where, "timetable") {
+			if strings.HasPrefix(c.where, "timetable ") {
 				where = " of a timetable"
 			}
 		}
