@@ -193,72 +193,68 @@ func (x *theLines) edited(line, kind string, list []value) (string, bool) {
 	if len(list) == 0 {
 		return line, false
 	}
-	v := pick(x.r, list)
-	was := line[v.from:v.to]
-	if v.inObject {
-		was = line[v.member:v.to]
-	}
+	i := x.r.IntN(len(list))
+	v := list[i]
 	how := pick(x.r, edits)
-	from, to, with := v.from, v.to, ""
+	from, to := v.from, v.to
+	with, ok := "", true
 	switch how {
-	case "another of its kind":
-		with = x.ofItsKind(line[v.from:v.to], v.kind)
-	case "another kind":
-		with = pick(x.r, otherKinds)
-	case "out of range":
-		if with = pick(x.r, outOfRange); v.kind != '-' && (v.kind < '0' || v.kind > '9') {
-			return line, false
-		}
-	case "null":
-		with = "null"
 	case "removed":
 		if from = v.member; line[from-1] == ',' {
 			from--
 		} else if line[to] == ',' {
 			to++
 		}
-	case "added":
-		member := pick(x.r, []string{`"zzz":1`, `"by":{"uid":0}`, `"seats":[1]`, `"before":1`, `"reason":"x"`})
-		switch {
-		case v.kind == '{' && v.to-v.from > 2:
-			with = line[v.from:v.to-1] + "," + member + "}"
-		case v.kind == '[' && v.to-v.from > 2:
-			with = line[v.from:v.to-1] + "," + pick(x.r, otherKinds) + "]"
-		default:
-			return line, false
-		}
-	case "given twice":
-		with = line[v.from:v.to] + "," + line[v.member:v.to]
-	case "a word of another line":
-		words := x.words[v.path[strings.LastIndexByte(v.path, '.')+1:]]
-		if len(words) == 0 {
-			return line, false
-		}
-		with = pick(x.r, words)
-	case "an id of another":
-		if with = pick(x.r, x.ids); !slices.Contains(x.ids, line[v.from:v.to]) {
-			return line, false
-		}
 	case "swapped":
-		i := slices.Index(list, v)
 		if i+1 >= len(list) || list[i+1].member <= v.to {
 			return line, false
 		}
-		o := list[i+1]
-		with = line[o.member:o.to] + line[v.to:o.member] + line[v.member:v.to]
-		from, to = v.member, o.to
-	case "written otherwise":
-		with = otherwise(line[v.from:v.to], v.kind)
+		next := list[i+1]
+		with = line[next.member:next.to] + line[v.to:next.member] + line[v.member:v.to]
+		from, to = v.member, next.to
+	default:
+		with, ok = x.instead(how, line, v)
 	}
-	if with == line[from:to] {
+	if !ok || with == line[from:to] {
 		return line, false
 	}
-	place := kind + " " + v.path
-	x.spoilt.change(how, place, was, line[max(v.member, 0):v.from]+with)
-	if how == "removed" {
-		x.spoilt.change(how, place, was, "")
+	text := line[:from] + with + line[to:]
+	start := min(from, v.member)
+	x.spoilt.change(how, kind+" "+v.path, line[start:to], text[start:from+len(with)])
+	return text, true
+}
+
+// instead returns what stands in a value's place; false: that cannot be.
+func (x *theLines) instead(how, line string, v value) (with string, ok bool) {
+	was := line[v.from:v.to]
+	switch how {
+	case "another of its kind":
+		return x.ofItsKind(was, v.kind), true
+	case "another kind":
+		return pick(x.r, otherKinds), true
+	case "out of range":
+		return pick(x.r, outOfRange), v.kind == '-' || v.kind >= '0' && v.kind <= '9'
+	case "null":
+		return "null", true
+	case "given twice":
+		return was + "," + line[v.member:v.to], true
+	case "a word of another line":
+		words := x.words[v.path[strings.LastIndexByte(v.path, '.')+1:]]
+		if len(words) == 0 {
+			return "", false
+		}
+		return pick(x.r, words), true
+	case "an id of another":
+		return pick(x.r, x.ids), slices.Contains(x.ids, was)
+	case "written otherwise":
+		return otherwise(was, v.kind), true
 	}
-	return line[:from] + with + line[to:], true
+	members := []string{`"zzz":1`, `"by":{"uid":0}`, `"seats":[1]`, `"before":1`, `"reason":"x"`}
+	if v.kind == '[' {
+		members = otherKinds
+	}
+	return was[:len(was)-1] + "," + pick(x.r, members) + was[len(was)-1:],
+		len(was) > 2 && (v.kind == '{' || v.kind == '[')
 }
 
 // ofItsKind returns another value of the kind of one.
