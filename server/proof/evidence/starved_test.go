@@ -71,8 +71,8 @@ func padded(line string) string {
 	return text[:len(text)-1] + digits[last^1:][:1] + line[len(text):]
 }
 
-// starving is a row: what is done to evidence, and what both checkers must say of it. Where that does not begin
-// with notProven, it must be proven all the same.
+// starving is a row: what is done to evidence, and what both checkers must say of it. Where that does not
+// begin with notProven, it must be proven all the same.
 type starving struct {
 	what string
 	do   func(b bundle)
