@@ -133,11 +133,12 @@ func verifies(t *testing.T, dir string, given []string) (o opinion) {
 func TestNothingIsSoundThatWasNotChecked(t *testing.T) {
 	t.Parallel()
 	h := newHonest(t)
-	ofHonest := slices.Concat(starvedNotes(), starvedKeys(h), starvedFiles(), starvedGiven(h))
+	ofHonest := slices.Concat(starvedNotes(), starvedKeys(h), starvedFiles(), starvedGiven(h),
+		starvedUntilMended(h))
 	bases := map[string][]starving{
 		h.dir:                           ofHonest,
-		rig.File("testdata/journal/v3"): starvedNames(),
-		withTables(t):                   starvedTables(),
+		rig.File("testdata/journal/v3"): append(starvedNames(), starvedNamesUntilMended()...),
+		withTables(t):                   append(starvedTables(), starvedTablesUntilMended()...),
 	}
 	for of, rows := range bases {
 		for some := range slices.Chunk(rows, 12) {
