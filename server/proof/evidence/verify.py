@@ -43,8 +43,8 @@ for name, sig in [(name, decode(sig)) for name, sig in re.findall('— (.+) (.+)
         who.append(name + (', a witness, at ' + time.strftime('%FT%TZ', time.gmtime(at)) if key[0] == 4 else ''))
 must(origin in who and (sys.argv[1:] or len(who) == signatures.count('\n')), 'a signature is by no key that is known')
 must(not sys.argv[1:] or len(used) == len(keys), 'a key that was given has not signed')
-gone, erased, count, left, there, chain = set(), set(), 0, 0, set(), []
-booking = read('booking.txt').strip() if glob.glob('booking.txt') else ''  # whose lines are to be whole
+gone, erased, count, left, chain = set(), set(), 0, 0, []
+booking = read('booking.txt').strip() if glob.glob('booking.txt') else None  # whose lines are to be whole
 for count, file in enumerate(sorted(glob.glob('line-*.json')), 1):
     raw, proof, what = open(file, 'rb').read(), read(file[:-5] + '.tlog-proof'), file + ' is not what was written'
     line, (hashed, mark, personal) = json.loads(raw), raw[75:-1].partition(b',"personal":{')
@@ -52,7 +52,7 @@ for count, file in enumerate(sorted(glob.glob('line-*.json')), 1):
     hashed, left = hashed[:-1] if named[2] else hashed, left + len(named[2])  # its personal part was left out: that } is not hashed
     must(raw[:9] + raw[73:75] + raw[-1:] == b'{"hash":"",\n' and (named[1] and not named[2] or not mark), what)
     if mark and sha(b'{' + personal[:-1]).hex().encode() != named[1]: gone.add((int(file[5:17]), b'{' + personal))
-    before, there = line['data'].get('before'), there | {line['seq']}  # the line that changed the booking before this one
+    before = line['data'].get('before')  # the line that changed the booking before this one
     before = before.get(booking) if isinstance(before, dict) else before if line['data'].get('booking') == booking else None
     if before is not None: chain.append((line['seq'], before))
     tells = line['data'] if line['type'] in ('personal.erased', 'repaired') else {}  # of what was erased, and when
@@ -60,7 +60,7 @@ for count, file in enumerate(sorted(glob.glob('line-*.json')), 1):
     erased |= {(int(n), b'{"erased":"%s"}}' % t.encode()) for n, t in said.items()}
     head, extra, index, *path = proof[:-len(note) - 2].split('\n')
     i, n, here = int(file[5:17]) - 1, int(size) - 1, sha(b'\0', hashed)
-    must([head, extra[:6], index] == ['c2sp.org/tlog-proof@v1', 'extra ', 'index %d' % i] and 0 <= i <= n, what)
+    must([head, extra[:6], index, line['seq']] == ['c2sp.org/tlog-proof@v1', 'extra ', 'index %d' % i, i + 1] and 0 <= i <= n, what)
     must(proof.endswith('\n\n' + note) and sha(decode(extra[6:]).hex().encode(), hashed).hex().encode() == raw[9:73], what)
     for sibling in map(decode, path):
         here = sha(b'\1', sibling, here) if i & 1 or i == n else sha(b'\1', here, sibling)
@@ -68,8 +68,13 @@ for count, file in enumerate(sorted(glob.glob('line-*.json')), 1):
         i, n = i >> 1, n >> 1
     must(here == decode(root) and n == 0 and len(file) == 22, what)
 must(gone <= erased, 'the personal part of line %s is neither as it was written nor erased' % [n for n, _ in gone - erased])
-for i, (seq, before) in enumerate(chain):
-    must(before in ([chain[i - 1][0]] if i else there | {0}), 'line %d of booking %s is missing: line %d comes after it' % (before, booking, seq))
-whole = ['whole from line %d to line %d: nothing that changed booking %s between them is missing' % (chain[0][1] or chain[0][0], chain[-1][0], booking)] if chain else []
+for (last_one, _), (seq, before) in zip([(0, 0)] + chain, chain):
+    must(before == last_one, 'line %d of booking %s is missing: line %d comes after it' % (before, booking, seq))
+must(booking is None or chain, 'no line here changes booking %s, which booking.txt names' % booking)
+must(len(glob.glob('line-*')) == 2 * count, 'a proof is here without its line, or a file that is neither')
+told = ['whole from line %d to line %d: nothing that changed booking %s between them is missing' % (chain[0][0], chain[-1][0], booking)] if chain else []
+told += ['signed by ' + w for w in who] + ['not checked: ' + w for so, w in [  # what this says nothing of
+    (not chain, 'whether other lines of the same booking are missing: there is no booking.txt'),
+    (not sys.argv[1:], 'whose keys these are: keys.txt has come with the lines'), (len(who) < signatures.count('\n'), 'signatures by keys that were not given')] if so]
 print(count or must(0, 'there are no lines here'), 'lines are in the journal', origin, 'as they were written', end=' ')
-print('(%d without the names in them); it had %s lines at %s' % (left, size, last.split()[-1]), *whole, *('signed by ' + w for w in who), sep='\n')
+print('(%d without the names in them); it had %s lines at %s' % (left + len(gone), size, last.split()[-1]), *told, sep='\n')

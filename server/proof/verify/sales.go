@@ -104,7 +104,7 @@ func repeated(s ledger.State, now time.Time, e *booking.Created, under *ledger.I
 
 // runs returns an error where the timetable in force does not have a run, and nobody has sold it.
 func (x *sales) runs(s ledger.State, run ids.RunName) error {
-	if len(s.Bookings.Riders(run)) > 0 || len(x.editions) > 0 && !x.editions[0].load(x.fsys) {
+	if len(s.Bookings.Riders(run)) > 0 || len(x.editions) > 0 && !x.readFor(x.editions[0]) {
 		return nil
 	}
 	if len(x.editions) > 0 {
@@ -194,7 +194,7 @@ func (x *sales) lookAtZone(s ledger.State, seq uint64, r *ride) {
 
 // revival returns what is wrong with the seats that a lapsed ticket is given again.
 func (x *sales) revival(s ledger.State, now time.Time, e *booking.Settled) error {
-	if len(e.Seats) == 0 || len(x.editions) == 0 || !x.editions[0].load(x.fsys) {
+	if len(e.Seats) == 0 || len(x.editions) == 0 || !x.readFor(x.editions[0]) {
 		return nil
 	}
 	return s.Bookings.CheckRevived(x.editions[0].tt, now, e)
