@@ -26,6 +26,16 @@ import (
 // is each before; the chain and the tree follow, and one note is signed anew. Snapshots are gone.
 func Forge(t testing.TB, of string, change func(lines []string) []string) (dir string) {
 	t.Helper()
+	dir = Rehash(t, of, change)
+	Resign(t, dir)
+	Keep(t, dir)
+	return dir
+}
+
+// Rehash returns such a copy by somebody who has no key: the lines are numbered and hashed anew, and nothing
+// else is.
+func Rehash(t testing.TB, of string, change func(lines []string) []string) (dir string) {
+	t.Helper()
 	dir = filepath.Join(t.TempDir(), "forged")
 	if err := os.CopyFS(dir, os.DirFS(of)); err != nil {
 		t.Fatal(err)
@@ -40,8 +50,6 @@ func Forge(t testing.TB, of string, change func(lines []string) []string) (dir s
 	if err := os.WriteFile(filepath.Join(dir, JournalFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	Resign(t, dir)
-	Keep(t, dir)
 	return dir
 }
 
