@@ -8,8 +8,8 @@ import (
 	"waybill/store/tree/stored"
 )
 
-// Witnesses are others who sign what they have seen: that the directory's history has only grown. The caller
-// asks them; the store keeps what they have signed.
+// Witnesses sign what they have seen: that the directory's history has only grown. The caller asks them; the
+// store keeps what they have signed.
 
 // KeepWitnesses records the witnesses, for those that read the directory. It proves nothing.
 func (st *Store[S, E]) KeepWitnesses(keys []note.Key) error {

@@ -293,13 +293,14 @@ class Note:
 def notes_of(data, file):
     """(the notes of a file, one after the other, an empty line between; the bytes from where none follows)."""
     notes, start = [], 0
-    while start < len(data):
+    while data[start:].strip(b"\n"):
+        start = len(data) - len(data[start:].lstrip(b"\n"))
         match = NOTE.match(data, start)
         if not match:
             break
         notes.append(Note(match, file))
         start = match.end()
-    return notes, data[start:]
+    return notes, data[start:].strip(b"\n")
 
 # -- notes that people hand back, without what editors and mail programs put around them
 

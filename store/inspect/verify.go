@@ -115,7 +115,8 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 		proven = seqs[len(seqs)-1]
 	}
 	err = x.read(live, proven, &r.Visits)
-	if err == nil {
+	whole := err == nil
+	if whole {
 		err = x.afterwards()
 	}
 	forked := x.notes.Forks.First()
@@ -125,7 +126,9 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 	// A snapshot may be of a line before the one that stopped the reading. Where a note shows another
 	// history, a snapshot may be of that.
 	wrong, spoilt := snapshots.wait()
-	if forked == nil {
+	if forked == nil && whole {
+		err = cmp.Or(err, wrong)
+	} else if forked == nil {
 		err = cmp.Or(wrong, err)
 	}
 	err = cmp.Or(err, forked)

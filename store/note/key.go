@@ -90,7 +90,7 @@ func (k Key) String() string {
 	return fmt.Sprintf("%s+%x+%s", k.Name, k.id(), base64.StdEncoding.EncodeToString(material))
 }
 
-// IsWitness reports whether the key is of a witness, which signs texts of other authors.
+// IsWitness reports whether the key is of a witness, which signs what a directory has signed.
 func (k Key) IsWitness() bool { return k.kind == typeCosignature }
 
 // Public returns the key itself.

@@ -26,17 +26,34 @@ import (
 // is each before; the chain and the tree follow, and one note is signed anew. Snapshots are gone.
 func Forge(t testing.TB, of string, change func(lines []string) []string) (dir string) {
 	t.Helper()
+	dir = Rehash(t, of, change)
+	Resign(t, dir)
+	Keep(t, dir)
+	return dir
+}
+
+// Rehash returns such a copy by somebody who has no key: the lines are numbered and hashed anew, and nothing
+// else is.
+func Rehash(t testing.TB, of string, change func(lines []string) []string) (dir string) {
+	t.Helper()
 	dir = filepath.Join(t.TempDir(), "forged")
 	if err := os.CopyFS(dir, os.DirFS(of)); err != nil {
 		t.Fatal(err)
 	}
-	ForgeIn(t, dir, change)
+	rehash(t, dir, change)
 	Keep(t, dir)
 	return dir
 }
 
 // ForgeIn does what Forge does to a directory itself.
 func ForgeIn(t testing.TB, dir string, change func(lines []string) []string) {
+	t.Helper()
+	rehash(t, dir, change)
+	Resign(t, dir)
+}
+
+// rehash numbers and hashes the lines of a directory anew.
+func rehash(t testing.TB, dir string, change func(lines []string) []string) {
 	t.Helper()
 	format := read(t, dir, "FORMAT")
 	var lines []string
@@ -48,7 +65,6 @@ func ForgeIn(t testing.TB, dir string, change func(lines []string) []string) {
 	if err := os.WriteFile(filepath.Join(dir, JournalFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	Resign(t, dir)
 }
 
 var (

@@ -54,7 +54,7 @@ var readme = template.Must(template.New("README.txt").Parse(readmeText))
 type Found struct {
 	Lines     int                 // that are proven
 	Size      uint64              // lines of the journal, as it was signed
-	Witnesses []observe.Witnessed // who has signed that besides the owner
+	Witnesses []observe.Witnessed // who has signed that besides the directory
 }
 
 // String says it in words.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -214,11 +215,23 @@ func (x *sales) readFor(ed *edition) bool {
 func (ed *edition) load(fsys readonly.FS) bool {
 	if !ed.read {
 		ed.read = true
-		if ed.tt, ed.err = ledger.LoadTimetable(fsys, ed.hash); ed.err == nil {
+		if ed.tt, ed.err = loadTimetable(fsys, ed.hash); ed.err == nil {
 			ed.fares = fare.Of(ed.tt)
 		}
 	}
 	return ed.err == nil
+}
+
+// loadTimetable reads a timetable that the journal names: what a start passes over in it is damage.
+func loadTimetable(fsys readonly.FS, hash string) (*schedule.Timetable, error) {
+	tt, err := ledger.LoadTimetable(fsys, hash)
+	if err != nil || hash == "" {
+		return tt, err
+	}
+	if written, err := tt.Encode(io.Discard); err != nil || written != hash {
+		return nil, journal.InFile(ledger.TimetableDir+"/"+hash+".jsonl", "is not as an import writes it")
+	}
+	return tt, nil
 }
 
 // timetable returns the one that is in force at the end: it is read once, whether sales needed it or not.
@@ -226,7 +239,7 @@ func (x *sales) timetable(hash string) (*schedule.Timetable, error) {
 	if len(x.editions) > 0 && x.editions[0].tt != nil {
 		return x.editions[0].tt, nil
 	}
-	return ledger.LoadTimetable(x.fsys, hash)
+	return loadTimetable(x.fsys, hash)
 }
 
 // ride is a leg of a sale, and the run that it is on.

@@ -1,4 +1,4 @@
-// Package witness asks others to sign what the directory has signed (decision witnesses.asked, C2SP
+// Package witness asks witnesses to sign what the directory has signed (decision witnesses.asked, C2SP
 // tlog-witness). A witness signs a checkpoint after it has seen a proof that the journal extends the one that
 // it signed before. So whoever has the directory and its key cannot show one history to some and another to
 // others, nor write it anew, without a witness's help.

@@ -133,26 +133,26 @@ func orMissing(name string, err error, but string) error {
 }
 
 // addLog takes up the notes of a log, and calls each with every one. A bad last note is passed over where
-// spare reports that it is not needed, unless it is a whole note of another signer.
+// spare reports that it is not needed, unless it is a whole note.
 func (n *Notes) addLog(name string, key ed25519.PublicKey, each func([]byte, checkpoint.Checkpoint),
 	spare func() bool) error {
 	return readonly.Read(n.FS, name, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
 		notes.Split(note.Split)
 		var bad error
+		whole := false
 		for number := 1; notes.Scan(); number++ {
 			if bad != nil {
 				return bad
 			}
 			var c checkpoint.Checkpoint
 			c, bad = n.Add(notes.Bytes(), key, fmt.Sprintf("%s (number %d)", name, number))
-			if bad == nil {
+			_, err := note.Parse(bytes.TrimSuffix(notes.Bytes(), journal.Newline))
+			if whole = err == nil; bad == nil {
 				each(notes.Bytes(), c)
 			}
 		}
-		wrong, ok := errors.AsType[*journal.Damage](bad)
-		foreign := ok && wrong.Forked != ""
-		if bad != nil && (foreign || !spare()) {
+		if bad != nil && (whole || !spare()) {
 			return bad
 		}
 		n.Spoilt = cmp.Or(n.Spoilt, bad)

@@ -3,7 +3,7 @@
 //
 //   - [Names]: the names that the directory has had, and their keys
 //   - [Notes]: signed checkpoints, the directory's own and those that somebody has kept
-//   - [Witnesses]: others who have signed these
+//   - [Witnesses]: who has signed these besides
 //   - [Leaves]: the tree over the lines, whose root checkpoints say
 //   - [Erasures]: personal parts that are gone, and the lines that name them
 //   - [Repairs]: repairs that have cut the journal
