@@ -240,7 +240,7 @@ func DecodeForm(data []byte) (*Form, error) {
 	}
 	err := json.Unmarshal(data, f)
 	f.trip = KeyOf(f.Trip)
-	if err == nil && !bytes.Equal(f.Encode(), data) {
+	if err != nil || !bytes.Equal(f.Encode(), data) {
 		err = errors.New("it is not as this version writes it")
 	}
 	if err == nil && len(f.Stops) < 2 {
@@ -250,7 +250,7 @@ func DecodeForm(data []byte) (*Form, error) {
 		err = fmt.Errorf("a bus of %d seats, at most %d", f.Bus.Seats, MaxSeats)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("schedule: a form cannot be read: %w", err)
+		return nil, fmt.Errorf("a form cannot be read: %w", err)
 	}
 	return f, nil
 }

@@ -263,6 +263,7 @@ func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 	end, err := r.Visits.Read(chain.Reader{FS: x.fsys, Skip: min(skip, rest.Skip())}, append(more,
 		x.notes.Repairs,
 		x.names,
+		&observe.Happened{}, // whose form it checks
 		observe.Snapshots{Newest: x.proven},
 		&x.notes,
 		chain.After{Head: x.snapshot.Head, Next: x.erasures},
@@ -270,6 +271,9 @@ func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 	)...)
 	x.end = end
 	x.state = r.State
+	if err == nil {
+		err = x.erasures.Unexplained(x.fsys, end.Head)
+	}
 	return err
 }
 

@@ -128,7 +128,8 @@ PUBLIC, PRIVATE = bytes.fromhex("302a300506032b6570032100"), bytes.fromhex("302e
 def pem_key(data, file, before=PUBLIC):
     """The 32 bytes of a PEM file: in PKIX the public key, in PKCS #8 (PRIVATE) the seed."""
     text = "\n".join(row.decode("latin1") for row in unwrapped(data or b""))
-    found = re.search(r"^-----BEGIN .*-----\n([^-]*)\n-----END .*-----$", text, re.MULTILINE)
+    name = "PUBLIC KEY" if before is PUBLIC else "PRIVATE KEY"
+    found = re.search(r"^-----BEGIN %s-----\n([^-]*)\n-----END %s-----$" % (name, name), text, re.MULTILINE)
     der = unbase64(found.group(1).replace("\n", "")) if found else b""
     if der[:len(before)] != before or len(der) != len(before) + 32:
         raise Broken("%s does not hold an Ed25519 key" % file)
@@ -154,7 +155,7 @@ def no_constant(text):
     raise ValueError("%s is not a JSON number" % text)
 
 def whole_number(text):
-    if len(text) > 20 or not -2**63 <= int(text) < 2**64:
+    if text == "-0" or len(text) > 20 or not -2**63 <= int(text) < 2**64:
         raise Newer("the number %s is out of range" % text[:20])
     return int(text)
 
@@ -162,11 +163,12 @@ DECODER = json.JSONDecoder(object_pairs_hook=no_double, parse_constant=no_consta
 LENIENT = json.JSONDecoder(parse_constant=no_constant, parse_int=whole_number)
 OWN = ("opened", "forked", "repaired")  # lines of the journal's own, in which a reader takes what it knows
 
-def decode(text, decoder=DECODER):
-    """The value of a text in JSON."""
+def decode(text, strict=True):
+    """The value of a text in JSON. Where it is not strict, as of lines of the journal's own, a member that is
+    given twice and what is not in UTF-8 are passed over."""
     try:
-        value = decoder.decode(text.decode("utf-8"))
-        if b"\\ud" in text.lower():
+        value = (DECODER if strict else LENIENT).decode(text.decode("utf-8", "strict" if strict else "replace"))
+        if strict and b"\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails where half a character stands
     except (UnicodeDecodeError, UnicodeEncodeError):
         raise Newer("it is not in UTF-8, or breaks off within a character")
@@ -185,12 +187,16 @@ def read_line(raw, before, last):
     if raw[:75] != b'{"hash":"' + line.hash + b'",':
         raise Broken("its hash does not follow from the line before and its bytes")
     head = HEAD.match(raw)
-    is_own = head and head.group(5).decode() in OWN
-    whole = decode(raw, LENIENT if is_own else DECODER)
-    if not head or list(whole)[6:] not in ([], ["personal"]) or \
-            not is_own and re.search(rb"\s", STRINGS.sub(b"", raw)):
+    if not head:
+        raise Newer("it does not have the form of a line")
+    line.personal = raw[75 + len(line.text) + 12:-1]
+    line.erased = check_personal(line.personal, NAMED_PART.search(line.text))
+    is_own = head.group(5).decode() in OWN
+    whole = decode(raw, not is_own)
+    if list(whole)[6:] not in ([], ["personal"]) or not is_own and re.search(rb"\s", STRINGS.sub(b"", line.text)):
         raise Newer("it does not have the form of a line")
     line.seq, line.synced, line.time, line.type, line.data = (whole[name] for name in list(whole)[1:6])
+    line.part = whole.get("personal")
     try:
         line.now = nanoseconds(line.time) // 10**6
     except ValueError:
@@ -201,19 +207,16 @@ def read_line(raw, before, last):
             line.seq, line.synced, due))
     if last and line.now < last.now and line.type != "clock.set":
         raise Broken("its time, %s, is earlier than that of the line before, %s" % (line.time, last.time))
-    line.personal = raw[75 + len(line.text) + 12:-1]
-    line.part = whole.get("personal")
-    line.erased = check_personal(line.personal, line.data.get("personal"), list(line.data)[-1:])
     return line
 
-def check_personal(part, named, last):
-    """The time at which the personal part was erased, or None."""
-    if not part and named is None:
-        return None
-    if not part or named is None or last != ["personal"]:
+NAMED_PART = re.compile(rb'"personal":"([0-9a-f]{64})"\}\}?$')
+
+def check_personal(part, named):
+    """The time at which the personal part was erased, or None. named matches its hash in the data."""
+    if bool(part) != bool(named):
         raise Broken("it has a personal part that its data does not name, or names one that is not there")
     erased = re.fullmatch(rb'\{"erased":"' + TIME + rb'"\}', part)
-    if not erased and sha256(part).hex() != named:
+    if part and not erased and sha256(part).hex() != named.group(1).decode():
         raise Broken("its personal part does not have the hash that its data gives")
     return erased.group(1).decode() if erased else None
 
@@ -300,7 +303,7 @@ def notes_of(data, file):
             break
         notes.append(Note(match, file))
         start = match.end()
-    return notes, data[start:].strip(b"\n")
+    return notes, data[start:].lstrip(b"\n")
 
 # -- notes that people hand back, without what editors and mail programs put around them
 
@@ -383,6 +386,8 @@ class Chain:
             self.run()
         except (Broken, OSError) as error:
             self.problems.append(problem("failed", str(error)))
+            self.result["books"] = NO_BOOKS
+            del self.remarks[len(given.passed):]
         self.problems += self.damage[:1]  # of damage the first is told
         self.problems.sort(key=lambda item: VERDICTS.index(item["kind"]))
         self.remarks.sort(key=lambda item: item["seq"])
@@ -428,15 +433,19 @@ class Chain:
         # What a server writes while this reads is of lines that come later: the journal is read last.
         self.beside = ["%s/%s" % (folder, name) for folder in ("outbox", "reports", "timetables", "snapshots")
                        for name in self.names_in(folder)]
-        newest = self.read_notes()
-        self.origin = "waybill/" + form.group(2).decode()
+        self.origin = self.result["origin"] = "waybill/" + form.group(2).decode()
+        self.read_notes()
+        if self.damage or self.problems:
+            return
         self.names, self.ended = {self.origin: None}, {}  # each name's key; the line that took a name away
         self.read_journal(hashlib.sha256(text).hexdigest().encode())
         self.result["origin"] = self.origin
-        self.tree = Tree([line.leaf for line in self.lines])
-        self.check_notes(newest)
-        if self.damage or self.problems:
+        key = self.key_of(self.origin)
+        self.result["key"] = verifier_text(self.origin, key) if key else ""
+        if not self.lines and not self.bad and self.names_in("keys"):
+            self.damaged("there are keys, and no line of the journal", "journal")
             return
+        self.tree = Tree([line.leaf for line in self.lines])
         self.result.update(lines=len(self.lines), files=len(self.files), checkpoints=len(self.notes),
                            snapshots=sum(name.endswith(".jsonl") for name in self.names_in("snapshots")))
         self.judge_end()
@@ -511,7 +520,8 @@ class Chain:
                 continue
             if int(name[:-6]) >= seq and self.file("checkpoint.key") is not None:
                 shown = "snapshots/%s shows" % name
-            elif data[last:] != b'{"sha256":"%s"}\n' % sha256(data[:last]).hex().encode():
+            elif data[last:] != b'{"sha256":"%s"}\n' % sha256(data[:last]).hex().encode() or \
+                    b'"seq":%d,' % int(name[:-6]) not in data[:200]:
                 self.spoilt.append("snapshots/%s fails its own check" % name)
         if at_end:
             self.shown_by(shown)
@@ -551,7 +561,7 @@ class Chain:
 
     def read_notes(self):
         """All notes of the directory, into notes, and the keys beside them: into pubs by the names of before,
-        into pub that of the name which the journal says. Returns the bytes of checkpoint."""
+        into pub that of the name which the journal says. What is wrong here ends the reading."""
         self.notes, self.pubs, self.pub = [], {}, None
         newest, log = self.file("checkpoint"), self.file("checkpoints.log")  # which has what checkpoint has
         others = [name for name in self.names_in(".") if re.fullmatch(r"checkpoints-\w+\.log", name)]
@@ -562,46 +572,41 @@ class Chain:
                 key = self.file(pub)
                 if key is None and (data is not None or not id and newest is not None):
                     raise Broken("%s is missing" % pub)
-                key = key and pem_key(key, pub)
+                key = None if key is None else pem_key(key, pub)
                 if id:
                     self.pubs["waybill/" + id] = key
                 else:
                     self.pub = key
+                    private = self.file("checkpoint.key")
+                    if key and private is not None and \
+                            key != public_key(pem_key(private, "checkpoint.key", PRIVATE)):
+                        raise Broken("checkpoint.pub is not that of checkpoint.key")
                 notes, rest = notes_of(data or b"", file)
+                for note in notes:
+                    note.key = key
+                    if not self.is_signed(note):
+                        return
                 if rest:
                     needed = not notes if id else newest is not None and newest not in log
                     if needed or NOTE.search(rest):
                         raise Broken("%s has something that is not a note, at byte %d" % (
                             file, len(data) - len(rest)))
                     self.spoilt.append("%s ends in part of a note, which is not needed" % file)
-                for note in notes:
-                    note.key = key
                 self.notes += notes
             if newest is not None and (log is None or not notes_of(newest, "")[0] or newest not in log):
                 raise Broken("checkpoint is not in checkpoints.log")
         except Broken as error:
             self.damaged(str(error), "checkpoints.log")
-        return newest
 
-    def check_notes(self, newest):
-        """The signatures; what a key or a note says beside the journal."""
-        key = self.key_of(self.origin)
-        self.result["key"] = verifier_text(self.origin, key) if key else ""
-        try:
-            private = self.file("checkpoint.key")
-            if private is not None and (newest is not None or self.pub) and \
-                    self.pub != public_key(pem_key(private, "checkpoint.key", PRIVATE)):
-                self.damaged("checkpoint.pub is not that of checkpoint.key", "checkpoint.pub")
-            for note in self.notes:
-                if not note.signed_by(note.origin, note.key) and not self.problems:
-                    text = "another journal: a note in %s is not signed by the key beside it" % note.file
-                    self.problems.append(problem("forked", text))
-                for name, key in self.given.witnesses:
-                    note.signed_by(name, key, WITNESS)
-        except Broken as error:
-            self.damaged(str(error), "checkpoints.log")
-        if not self.lines and not self.bad and self.names_in("keys"):
-            self.damaged("there are keys, and no line of the journal", "journal")
+    def is_signed(self, note):
+        """Whether the key beside a note has signed it; if not, it is forked."""
+        for name, key in self.given.witnesses:
+            note.signed_by(name, key, WITNESS)
+        signed = note.signed_by(note.origin, note.key)
+        if not signed:
+            text = "another journal: a note in %s is not signed by the key beside it" % note.file
+            self.problems.append(problem("forked", text))
+        return signed
 
     def judge_notes(self):
         self.fork, self.fitting = False, []
@@ -638,7 +643,9 @@ class Chain:
     # -- rules.md, damaged
 
     def check_later_damage(self):
-        if self.whole and self.pub and self.names[self.origin] not in (None, self.pub):
+        begun = self.file("checkpoint.key") is not None or any(
+            note.origin == self.origin for note in self.notes + self.given.notes)
+        if self.whole and begun and self.pub and self.names[self.origin] not in (None, self.pub):
             self.damaged("checkpoint.pub is not the key that the journal names", "checkpoint.pub")
         for line in gone_parts(self.lines) if self.whole else []:
             self.damaged("the personal part of line %d is gone, and no line names it as erased" % line.seq,
@@ -689,10 +696,10 @@ class Chain:
         if newest and self.file("checkpoint.key") is None:
             self.remark("copy", 0, "no key is here: this is a copy; its newest note is of %s" % (
                 newest[0].text.decode().split()[-1]))
-        if newest and any(note.lines > newest[0].lines for note in self.notes
-                          if note.file == "checkpoints.log"):
-            self.remark("unsigned", newest[0].lines,
-                        "the file checkpoint is older than the newest note in checkpoints.log")
+        published = newest[0].lines if newest else 0
+        if any(note.lines > published for note in self.notes if note.file == "checkpoints.log"):
+            self.remark("unsigned", published,
+                        "the file checkpoint is older than the newest note in checkpoints.log, or missing")
 
     def check_signers(self):
         if self.lines and not self.notes and not self.given.notes:
@@ -839,7 +846,7 @@ TABLES = """
 opened: after text, torn? {file text, bytes int, cutFrom text, offset int}, key? vkey, unsigned? {from seq,
   lines int}, witnesses? [text], program? {version text, revision text, modified bool, go text, os text,
   arch text}
-forked: origin text, key vkey, parent {origin text, seq seq, hash hash}
+forked: origin text, key vkey, parent {origin text, seq seq, hash text}
 repaired: reason text, forced? int, erased? object, missing? [seq], by? object
 booking.created: booking id, partner id, request text, currency currency, forms? [form], runs? [{form text,
   date date, start int, offsets [int32]}], legs [{run run_id, from int16, to int16, amount money, discount
@@ -1050,16 +1057,23 @@ def check_data(line):
     if line.lacks:
         return
     check_members(line.data, members, "data", line.type not in FREQUENT)
-    forms = re.search(rb'"forms":\[.*\],"(runs|legs)":', line.text)
-    check_strings(line.text if line.type not in FREQUENT else forms.group() if forms else b"")
+    rare = re.findall(rb'"forms":\[.*\],"runs":|"retry":\{[^{}]*\}', line.text)  # in frequent lines, too
+    check_strings(line.text if line.type not in FREQUENT else b" ".join(rare))
+    for form in line.data.get("forms", []):
+        if not 0 <= form["bus"]["seats"] <= 1000 or len(form["stops"]) < 2:
+            raise Newer("a form has %d seats and %d stops" % (form["bus"]["seats"], len(form["stops"])))
     retry, part = line.data.get("retry", {}), line.part
-    if line.type == "booking.created" and ("hash" in retry or part and "hash" in part and not retry):
+    if line.type == "booking.created" and ("hash" in retry or part is not None and "hash" in part and not retry):
         raise Newer("the hash of a request is not where it should be")
-    if part and not line.erased:
+    if part is not None and not line.erased:
         own = SCHEMA.get(line.type + " personal")
         if line.type in ("user.access_given", "session.started") and "link" not in line.data:
             own = None
-        check_members(part, own or "status" in retry and SCHEMA["several personal"] or {}, "personal", True)
+        check_members(part, own or "status" in retry and SCHEMA["several personal"] or {}, "personal",
+                      line.type != "booking.created")
+        check_strings(b"" if line.type == "booking.created" else line.personal)
+        if re.search(rb"\s", STRINGS.sub(b"", line.personal)):
+            raise Newer("its personal part has blanks")
 def percent(amount, share):
     return (amount * share + 5000) // 10000
 
@@ -1087,10 +1101,16 @@ class Timetable:
     def __init__(self, data):
         """Of other data than a timetable it raises something."""
         self.tables, self.forms = {}, {}
+        names = []
         for text in data.split(b"\n")[:-1]:
-            for name, row in decode(text).items():
-                check_kind(row, name, name, True)
-                self.tables.setdefault(name, []).append(row)
+            (name, row), = decode(text).items()
+            check_kind(row, name, name, True)
+            check_strings(text)
+            self.tables.setdefault(name, []).append(row)
+            names.append(name)
+        order = [name for name in SCHEMA if name in self.tables]
+        if names != sorted(names, key=order.index) or re.search(rb"[ \t\r]", STRINGS.sub(b"", data)):
+            raise Broken("it has blanks, or tables in another order")
         self.check_rows()
         self.trips = {trip["id"]: trip for trip in self.table("Trips")}
         self.fares, self.withheld = self.by_names("Fares"), self.by_names("Withheld")
@@ -1903,7 +1923,7 @@ class Audit(Chain):
                 return None
             try:
                 self.timetables[name] = Timetable(data)
-            except (Broken, Newer, KeyError, AttributeError) as error:
+            except (Broken, Newer, KeyError, ValueError, AttributeError) as error:
                 self.damaged("timetables/%s is not a timetable: %s" % (name, error), "timetables/" + name)
         return self.timetables[name]
 

@@ -8,6 +8,7 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/server/ledger/wire"
 )
 
 // Each line that changes a booking names the line that changed it before (decision lines.before). So whoever
@@ -134,8 +135,8 @@ func (l *lineCoder) readBefore() {
 	if l.data.Writing() || !l.data.Optional(beforeMember, false) {
 		return
 	}
-	l.data.R.Member(beforeMember)
-	n := l.data.R.Int()
+	var n int64
+	wire.Number(&l.data, beforeMember, &n)
 	if n < 0 {
 		l.data.R.Reject("before is not the number of a line")
 	}

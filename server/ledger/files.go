@@ -84,6 +84,7 @@ const (
 	IDPFile    = "development-idp" // the seed of the development provider's key
 	PeerFile   = "outbound"        // the secret that signs calls of the provider and the messenger
 	TicketFile = "tickets"         // the seed of the key that signs the codes on tickets
+	TicketsPub = "tickets.pub"     // of the directory: the key that checks them
 	SeedFile   = "seed"            // the number that all of these come from, in a test bench's directory
 )
 

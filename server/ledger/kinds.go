@@ -275,6 +275,7 @@ type lineCoder struct {
 	// Of what is read:
 	readers [2]wire.Reader // of the data and the personal part
 	source  []byte         // the data
+	part    []byte         // the personal part
 	erased  bool           // its personal part was erased
 	missing bool           // it names a form that no line before it has
 }
@@ -306,18 +307,20 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	l := &lineCoder{
 		entry:  Entry{Event: reflect.New(k.event.Elem()).Interface()},
 		source: data,
+		part:   personal,
 		erased: bytes.HasPrefix(personal, []byte(`{"erased":`)),
 	}
 	l.data.R = &l.readers[0]
 	l.data.R.Reset(data)
 	l.personal.R = &l.readers[1]
 	l.personal.R.Reset(personal)
+	l.data.R.Exact, l.personal.R.Exact = true, true
 	k.code(c, l, l.entry.Event)
 	l.data.R.End()
 	l.personal.R.End()
 	err := cmp.Or(l.data.R.Err(), l.personal.R.Err())
 	if err != nil {
-		if !json.Valid(data) || personal != nil && !json.Valid(personal) {
+		if !isMember(data) || !isMember(personal) {
 			return l.entry, errors.New("is not one JSON object")
 		}
 		if member := k.lacks(data); member != "" {
@@ -329,6 +332,12 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 		return l.entry, errNoForm
 	}
 	return l.entry, nil
+}
+
+// isMember reports whether bytes can stand as a member of a line that is JSON, or are none. So can a member
+// that is given twice, of which only the beginning is before the comma.
+func isMember(text []byte) bool {
+	return len(text) == 0 || json.Valid(slices.Concat([]byte(`{"":`), text, []byte("}")))
 }
 
 // errNoForm is the error of a line whose run has a form that no line before it has.
@@ -358,9 +367,17 @@ func codePlain(_ *Codec, l *lineCoder, e Event) {
 	case hasOwn:
 		if part := own.PersonalPart(); part != nil {
 			l.personal.JSON("", part)
+			l.refuseNull(own)
 		}
 	case l.entry.Idempotency.Answers():
 		l.personal.JSON("", l.entry.Idempotency.personalPart())
+	}
+}
+
+// refuseNull rejects a personal part with a null: read into a pointer, that leaves what it points to as it was.
+func (l *lineCoder) refuseNull(x Personal) {
+	if again, err := json.Marshal(x.PersonalPart()); l.part != nil && (err != nil || !bytes.Equal(again, l.part)) {
+		l.personal.R.Reject("has a null")
 	}
 }
 
@@ -391,7 +408,8 @@ func (l *lineCoder) readPlain(e Event) {
 			l.entry.Before = new(Before)
 			r.Unmarshal(value, l.entry.Before)
 		case idempotencyMember:
-			r.Unmarshal(value, &l.entry.Idempotency)
+			l.entry.Idempotency = new(Idempotency)
+			r.Unmarshal(value, l.entry.Idempotency)
 		case "personal": // the store's hash of the personal part
 		default:
 			own.Raw(string(name), value)
@@ -430,7 +448,11 @@ const idempotencyMember = "retry"
 
 // codeIdempotency codes the Idempotency-Key of a line.
 func codeIdempotency(c *wire.Coder, x **Idempotency) {
-	if c.Optional(idempotencyMember, *x != nil) {
-		c.JSON(idempotencyMember, x)
+	if !c.Optional(idempotencyMember, *x != nil) {
+		return
 	}
+	if !c.Writing() {
+		*x = new(Idempotency)
+	}
+	c.JSON(idempotencyMember, *x)
 }

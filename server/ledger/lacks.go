@@ -5,12 +5,18 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 )
 
-// optionalMembers are those that a line may have or not.
-var optionalMembers = []string{
-	"forms", "runs", "seats", "reason", "sends", "unknown", "user", "company", "booking", "run", "link", "still",
-	"began", "passengers", idempotencyMember, beforeMember, "by", "personal",
+// optional reports whether a line of the kind may have a member or not.
+func (k *anyKind) optional(name string) bool {
+	if slices.Contains(besides, name) || k.name == "booking.created" && (name == "forms" || name == "runs") {
+		return true
+	}
+	return slices.ContainsFunc(reflect.VisibleFields(k.event.Elem()), func(f reflect.StructField) bool {
+		member, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return member == name && options != "" // which are omitempty or omitzero
+	})
 }
 
 // required returns the members that each line of a kind has: those that are written of an event that says
@@ -34,7 +40,7 @@ func (k *anyKind) lacks(data []byte) string {
 		return ""
 	}
 	for name := range has {
-		if must[name] == nil && !slices.Contains(optionalMembers, name) {
+		if must[name] == nil && !k.optional(name) {
 			return ""
 		}
 	}

@@ -78,7 +78,7 @@ func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io
 	})
 	if err == nil && !same {
 		var whole bool
-		if _, whole, err = m.Read(fsys, head.Seq); err != nil && !whole && !errors.Is(err, fs.ErrNotExist) {
+		if _, whole, err = m.Read(fsys, head.Seq); err != nil && !whole && !isOfDisk(err) {
 			err = fmt.Errorf("%w: %w", ErrSpoilt, err)
 		}
 	}
@@ -89,6 +89,12 @@ func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io
 		return journal.InFile(name, "is not the snapshot that a replay of the journal gives")
 	}
 	return err
+}
+
+// isOfDisk reports whether an error is the file system's, and not of what a file has.
+func isOfDisk(err error) bool {
+	_, ok := errors.AsType[*fs.PathError](err)
+	return ok
 }
 
 // ErrSpoilt is of what a start passes over or makes anew: nothing is lost with it.

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -64,8 +65,13 @@ func (c *Check) compare(level int, root Hash) {
 		return
 	}
 	var have Hash
-	if _, err := io.ReadFull(c.files[i], have[:]); err != nil {
+	switch _, err := io.ReadFull(c.files[i], have[:]); err {
+	case nil:
+	case io.EOF, io.ErrUnexpectedEOF:
 		c.files[i] = nil // it ends here
+		return
+	default:
+		c.wrong = cmp.Or(c.wrong, err)
 		return
 	}
 	if have != root && c.wrong == nil {

@@ -124,7 +124,7 @@ func Number[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](c *Coder, name string, v
 	c.R.Member(name)
 	n := c.R.Int()
 	*v = T(n)
-	if int64(*v) != n {
+	if int64(*v) != n || n == 0 && bytes.HasSuffix(c.R.src[:c.R.pos], []byte("-0")) {
 		c.R.Reject(fmt.Sprintf("%s %d is out of range", name, n))
 	}
 }

@@ -41,6 +41,8 @@ type Reader struct {
 	Problems []Problem
 	// Dropped is how many complaints there are besides.
 	Dropped int
+	// Exact has blanks refused, as of what this program has written. It is set after Reset.
+	Exact bool
 
 	src    []byte
 	pos    int
@@ -147,7 +149,7 @@ func (r *Reader) malformed() {
 func (r *Reader) peek() byte {
 	for ; !r.broken && r.pos < len(r.src); r.pos++ {
 		c := r.src[r.pos]
-		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+		if c != ' ' && c != '\t' && c != '\n' && c != '\r' || r.Exact {
 			return c
 		}
 	}

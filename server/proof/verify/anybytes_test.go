@@ -25,6 +25,7 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/proof/verify"
 	"waybill/store/durable"
+	"waybill/store/durable/rooted"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -131,7 +132,7 @@ var othersWords = regexp.MustCompile(`json: |invalid character|unmarshal|Go (str
 
 // notThere matches why a line cannot be applied: it names what is not there.
 var notThere = regexp.MustCompile(`does not exist|there is no|has no |already exists|is not a ride|no such|` +
-	`not known`)
+	`not known|offsets for`)
 
 // pythonsWords match what its interpreter says, which audit.py must not pass on.
 var pythonsWords = regexp.MustCompile(`NoneType|object has no|subscriptable|argument must|fromisoformat|` +
@@ -175,7 +176,7 @@ func (c *spoilt) faults() (list []fault) {
 // differ says what the auditors do not agree on. Only verify reads the keys.
 func (c *spoilt) differ() string {
 	switch {
-	case strings.HasPrefix(c.where, "keys/"), c.where == "checkpoint.key":
+	case strings.HasPrefix(c.where, "keys/"), c.where == "tickets.pub":
 		if c.they.Verdict != "sound" {
 			return "audit.py reads keys"
 		}
@@ -256,7 +257,8 @@ func (c *spoilt) startFaults() (list []fault) {
 		}
 	case "damaged":
 		file := c.problems[0].File
-		if exit != "65" && exit != "served" {
+		if exit != "65" && exit != "served" && !errors.Is(c.refused, rooted.ErrLink) &&
+			!errors.Is(c.refused, rooted.ErrIrregular) { // what is no file says so
 			add("damaged, and ends with " + exit)
 		}
 		if c.bare && exit != "65" && strings.HasPrefix(file, "journal/") {

@@ -209,7 +209,7 @@ func starvedFiles() []starving {
 			text := d.read("tree/00")
 			text[40] ^= 1
 			d.write("tree/00", text)
-		}, nil, "damaged", ""},
+		}, nil, "sound", "cache"},
 	}
 }
 

@@ -134,11 +134,11 @@ func TestNothingIsSoundThatWasNotChecked(t *testing.T) {
 	t.Parallel()
 	h := newHonest(t)
 	ofHonest := slices.Concat(starvedNotes(), starvedKeys(h), starvedFiles(), starvedGiven(h),
-		starvedUntilMended(h))
+		starvedForms(h))
 	bases := map[string][]starving{
 		h.dir:                           ofHonest,
-		rig.File("testdata/journal/v3"): append(starvedNames(), starvedNamesUntilMended()...),
-		withTables(t):                   append(starvedTables(), starvedTablesUntilMended()...),
+		rig.File("testdata/journal/v3"): append(starvedNames(), starvedFormerForms()...),
+		withTables(t):                   append(starvedTables(), starvedAgain()...),
 	}
 	for of, rows := range bases {
 		for some := range slices.Chunk(rows, 12) {

@@ -122,6 +122,10 @@ func (v Verdict) judged() Verdict {
 	if len(v.Problems) > 0 {
 		v.Verdict = v.Problems[0].Kind
 	}
+	if v.Verdict == "failed" { // what was read is not all that there is
+		v.Remarks = v.Remarks[:0]
+		v.Books, v.Audited = books.New(), false
+	}
 	slices.SortStableFunc(v.Remarks, func(a, b observe.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	return v
 }

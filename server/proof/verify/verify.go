@@ -145,7 +145,8 @@ func verify(
 	return rep, state, err
 }
 
-// secrets returns an error for a file of keys that is there and is not in its form.
+// secrets returns an error for a file of keys that is there and is not in its form, or of a public key that
+// is no file.
 func secrets(fsys readonly.FS) (wrong error) {
 	check := func(_ any, err error) {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -157,5 +158,6 @@ func secrets(fsys readonly.FS) (wrong error) {
 		check(ledger.ReadSecret(fsys, name, ledger.ParseSecret))
 	}
 	check(ledger.ReadSecret(fsys, ledger.SeedFile, ledger.ParseSeed))
+	check(readonly.ReadFile(fsys, ledger.TicketsPub))
 	return wrong
 }

@@ -15,7 +15,7 @@ import (
 
 // PublicFile is the file of the key that checks a directory's ticket codes: PKIX, PEM. It is no secret:
 // inspectors get it.
-const PublicFile = "tickets.pub"
+const PublicFile = ledger.TicketsPub
 
 // PublishKey writes the public half of a key into its file, unless it is there, and reports whether the file
 // had another key: codes that were printed before are not good with the new key.

@@ -95,6 +95,9 @@ func (n *Notes) AddAll(inUse bool) error {
 	if err == nil {
 		_, err = checkpoint.PrivateKey(n.FS) // a copy has none
 	}
+	if none != nil && !errors.Is(none, fs.ErrNotExist) {
+		return none
+	}
 	if err != nil {
 		return orMissing(checkpoint.PublicKeyFile, err, "there are checkpoints, which nobody can check "+
 			"without it; "+
