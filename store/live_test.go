@@ -223,15 +223,15 @@ func TestVerifySnapshots(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, name), flipped, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := check(cfg, false); err == nil || !strings.Contains(err.Error(), name) {
-				t.Fatalf("%s: bit %d of byte %d: %v", name, i%8, i, err)
+			if rep, _, err := check(cfg, false); err != nil || !isSpoilt(rep, name) {
+				t.Fatalf("%s: bit %d of byte %d: %v, %v", name, i%8, i, rep.Happened, err)
 			}
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Of a bad snapshot and a bad line after it the snapshot is told: they are looked at beside each other.
+	// Of a bad snapshot and a bad line after it the line is told: a start makes the snapshot anew.
 	last := named(all, "journal/")[0]
 	spoilt := strings.Replace(all[names[0]], "[1]", "[7]", 1)
 	journal := strings.Replace(all[last], `"n":2`, `"n":3`, 1)
@@ -243,8 +243,8 @@ func TestVerifySnapshots(t *testing.T) {
 	if spoilt == all[names[0]] || journal == all[last] {
 		t.Fatal("nothing is spoilt")
 	}
-	if _, _, err := check(cfg, false); err == nil || !strings.Contains(err.Error(), names[0]) {
-		t.Errorf("of a bad snapshot and a bad line after it: %v", err)
+	if rep, _, err := check(cfg, false); err == nil || !strings.Contains(err.Error(), last) || !isSpoilt(rep, names[0]) {
+		t.Errorf("of a bad snapshot and a bad line after it: %v, %v", rep.Happened, err)
 	}
 	for _, name := range []string{names[0], last} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(all[name]), 0o600); err != nil {

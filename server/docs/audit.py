@@ -130,6 +130,8 @@ def pem_key(data, file, before=PUBLIC):
     text = "\n".join(row.decode("latin1") for row in unwrapped(data or b""))
     name = "PUBLIC KEY" if before is PUBLIC else "PRIVATE KEY"
     found = re.search(r"^-----BEGIN %s-----\n([^-]*)\n-----END %s-----$" % (name, name), text, re.MULTILINE)
+    if text.count("-----BEGIN") > 1:
+        raise Broken("%s has several keys" % file)
     der = unbase64(found.group(1).replace("\n", "")) if found else b""
     if der[:len(before)] != before or len(der) != len(before) + 32:
         raise Broken("%s does not hold an Ed25519 key" % file)
@@ -193,6 +195,8 @@ def read_line(raw, before, last):
     line.erased = check_personal(line.personal, NAMED_PART.search(line.text))
     is_own = head.group(5).decode() in OWN
     whole = decode(raw, not is_own)
+    if is_own:
+        decode(line.text[head.end() - 76:-1], False)  # its data, once
     if list(whole)[6:] not in ([], ["personal"]) or not is_own and re.search(rb"\s", STRINGS.sub(b"", line.text)):
         raise Newer("it does not have the form of a line")
     line.seq, line.synced, line.time, line.type, line.data = (whole[name] for name in list(whole)[1:6])
@@ -390,7 +394,7 @@ class Chain:
             del self.remarks[len(given.passed):]
         self.problems += self.damage[:1]  # of damage the first is told
         self.problems.sort(key=lambda item: VERDICTS.index(item["kind"]))
-        self.remarks.sort(key=lambda item: item["seq"])
+        self.remarks.sort(key=lambda item: (item["seq"], item["kind"]))
         self.result["verdict"] = self.problems[0]["kind"] if self.problems else "sound"
 
     def file(self, *name):
@@ -651,7 +655,9 @@ class Chain:
             self.damaged("the personal part of line %d is gone, and no line names it as erased" % line.seq,
                          *line.place, line.seq)
         for name in self.names_in("tree") if self.whole and not self.fork else []:
-            level, data = int(name) if re.fullmatch(r"\d\d", name) else 99, self.file("tree", name) or b""
+            level, data = int(name) if re.fullmatch(r"\d\d", name) else 1, self.file("tree", name) or b""
+            if level % 8:
+                continue  # it is none of the format's
             right = self.tree.levels[level] if level < len(self.tree.levels) else []
             count = min(len(data) // 32, self.newest >> level)
             if data[:32 * count] != b"".join(right[:count]):
@@ -1344,9 +1350,9 @@ class Books:
                 sends = [row.get("id", row.get("ticket")) for row in rows for _ in row.get("sends") or []]
                 self.messages.update(("%d-%d" % (line.seq, number), ticket)
                                      for number, ticket in enumerate(sends, 1))
-            else:
+            elif line.type not in OWN:
                 self.expect("before" not in line.data, "it has 'before' but changes no booking")
-            if "retry" in line.data:
+            if "retry" in line.data and line.type not in OWN:
                 partner = line.data.get("partner") or self.bookings[line.data["booking"]].partner
                 self.answered[partner, line.data["retry"]["key"]] = self.now
         except NotThere as error:

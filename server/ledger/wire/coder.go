@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Coder writes a form of JSON that only this program reads, or reads it. One description of an object, its
@@ -106,10 +107,14 @@ func (r *Reader) Unmarshal(text []byte, v any) {
 		return
 	}
 	var kind *json.UnmarshalTypeError
-	if err := json.Unmarshal(text, v); errors.As(err, &kind) {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	err := in.Decode(v)
+	if errors.As(err, &kind) {
 		r.Reject(kind.Field + " is of another kind")
 	} else if err != nil {
-		r.Reject("is not as this version writes it")
+		_, member, _ := strings.Cut(err.Error(), "unknown field ")
+		r.Reject("is not as this version writes it " + member)
 	} else if again, err := json.Marshal(v); err != nil || !bytes.Equal(again, text) {
 		r.Reject("is not as this version writes it")
 	}

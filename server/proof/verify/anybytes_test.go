@@ -132,7 +132,7 @@ var othersWords = regexp.MustCompile(`json: |invalid character|unmarshal|Go (str
 
 // notThere matches why a line cannot be applied: it names what is not there.
 var notThere = regexp.MustCompile(`does not exist|there is no|has no |already exists|is not a ride|no such|` +
-	`not known|offsets for`)
+	`not known|offsets for|no ride`)
 
 // pythonsWords match what its interpreter says, which audit.py must not pass on.
 var pythonsWords = regexp.MustCompile(`NoneType|object has no|subscriptable|argument must|fromisoformat|` +

@@ -126,7 +126,9 @@ func (v Verdict) judged() Verdict {
 		v.Remarks = v.Remarks[:0]
 		v.Books, v.Audited = books.New(), false
 	}
-	slices.SortStableFunc(v.Remarks, func(a, b observe.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(v.Remarks, func(a, b observe.Event) int {
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Kind, b.Kind))
+	})
 	return v
 }
 
