@@ -74,12 +74,19 @@ func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run ids.RunName
 	if _, err := s.ahead(now, tt, run); err != nil && !s.Change(run).Canceled {
 		return nil, 0, err
 	}
-	e = &RunCanceled{Run: run, Reason: reason}
-	e.Tickets, waits = s.canceledWith(now, run, phones, nil)
-	if s.Change(run).Canceled && len(e.Tickets) == 0 {
+	list, waits := s.canceledWith(now, run, nil)
+	if s.Change(run).Canceled && len(list) == 0 {
 		return nil, waits, ErrUnchanged
 	}
-	return e, waits, nil
+	return s.runCanceled(run, reason, list, phones), waits, nil
+}
+
+// runCanceled returns the event, with whom there is to tell of each ticket.
+func (s *State) runCanceled(run ids.RunName, reason string, list []CanceledWithRun, phones bool) *RunCanceled {
+	for i := range list {
+		list[i].Sends = s.Contacts(list[i].ID, phones)
+	}
+	return &RunCanceled{Run: run, Reason: reason, Tickets: list}
 }
 
 // canceledWith returns the tickets that are cancelled with a run, and how many wait for the provider's answer
@@ -87,7 +94,6 @@ func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run ids.RunName
 func (s *State) canceledWith(
 	now time.Time,
 	run ids.RunName,
-	phones bool,
 	answered *Ticket,
 ) (list []CanceledWithRun, waits int) {
 	for _, o := range s.Riders(run) {
@@ -95,7 +101,7 @@ func (s *State) canceledWith(
 		if answered != nil && answered.ID == t.ID {
 			t = answered
 		}
-		x, ok := s.cancelWithRun(now, o.Booking, t, phones)
+		x, ok := s.cancelWithRun(now, o.Booking, t)
 		switch {
 		case t.Pending != 0:
 			waits++
@@ -107,12 +113,7 @@ func (s *State) canceledWith(
 }
 
 // cancelWithRun returns how a ticket is cancelled with its run; false where its phase does not allow it.
-func (s *State) cancelWithRun(
-	now time.Time,
-	b *Booking,
-	t *Ticket,
-	phones bool,
-) (x CanceledWithRun, ok bool) {
+func (s *State) cancelWithRun(now time.Time, b *Booking, t *Ticket) (x CanceledWithRun, ok bool) {
 	to, ok := t.next(CancelRun, now)
 	if !ok {
 		return x, false
@@ -121,7 +122,6 @@ func (s *State) cancelWithRun(
 		Partner: b.Partner,
 		Booking: b.ID,
 		ID:      t.ID,
-		Sends:   s.Contacts(t.ID, phones),
 	}
 	if to == Refunded {
 		x.Refunded = true
@@ -149,15 +149,11 @@ func (s *State) CancelAnswered(
 	if verdict == Confirm {
 		after.Phase, _ = t.next(t.Pending, now)
 	}
-	list, _ := s.canceledWith(now, c.Run, phones, &after)
+	list, _ := s.canceledWith(now, c.Run, &after)
 	if list == nil {
 		return nil
 	}
-	return &RunCanceled{
-		Run:     c.Run,
-		Reason:  c.Reason,
-		Tickets: list,
-	}
+	return s.runCanceled(c.Run, c.Reason, list, phones)
 }
 
 // cancellation returns the cancellation of a run that the ticket is on; nil where none is cancelled.

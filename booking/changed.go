@@ -164,7 +164,7 @@ func (s Recorder) ApplyRunRestored(_ Line, e *RunRestored) error {
 // CheckRunCanceled returns an error unless the event cancels exactly the tickets that are to be cancelled
 // with the run: all that live and are not pending.
 func (s *State) CheckRunCanceled(now time.Time, e *RunCanceled) error {
-	want, _ := s.canceledWith(now, e.Run, false, nil)
+	want, _ := s.canceledWith(now, e.Run, nil)
 	for i := range max(len(e.Tickets), len(want)) {
 		stands, follows := s.nth(e.Tickets, i), s.nth(want, i)
 		if stands != follows {
@@ -218,7 +218,7 @@ func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 			}
 		}
 	}
-	if !slices.EqualFunc(e.Tickets, s.told(now, e.Run, false), func(x, y ToldTicket) bool {
+	if !slices.EqualFunc(e.Tickets, s.told(now, e.Run), func(x, y ToldTicket) bool {
 		return x.ID == y.ID && x.Booking == y.Booking && x.Partner == y.Partner
 	}) {
 		return fmt.Errorf("%s is moved, but the tickets to be told are not those of the run", e.Run)

@@ -28,7 +28,10 @@ func (s *State) MoveRun(
 		Run:     run,
 		Minutes: minutes,
 		Reason:  reason,
-		Tickets: s.told(now, run, phones),
+		Tickets: s.told(now, run),
+	}
+	for i := range e.Tickets {
+		e.Tickets[i].Sends = s.Contacts(e.Tickets[i].ID, phones)
 	}
 	moves := by != 0
 	became := map[*Run]*Run{}
@@ -81,14 +84,13 @@ func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run ids.RunName,
 }
 
 // told returns the live tickets of a run, whose passengers are informed.
-func (s *State) told(now time.Time, run ids.RunName, phones bool) (list []ToldTicket) {
+func (s *State) told(now time.Time, run ids.RunName) (list []ToldTicket) {
 	for _, o := range s.Riders(run) {
 		if o.Ticket.live(now) {
 			list = append(list, ToldTicket{
 				Partner: o.Booking.Partner,
 				Booking: o.Booking.ID,
 				ID:      o.Ticket.ID,
-				Sends:   s.Contacts(o.Ticket.ID, phones),
 			})
 		}
 	}

@@ -2,55 +2,11 @@ package store_test
 
 import (
 	"log/slog"
-	"maps"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"waybill/store/inspect"
-	"waybill/store/journal"
 )
-
-// The newest note vouches for its own line and for those before it, of the same journal.
-func TestTheNewestNoteVouchesForTheLinesBeforeIt(t *testing.T) {
-	d := newDisk()
-	var heads []journal.Head
-	var lives []map[string]string
-	for n := range int64(2) {
-		st := open(t, config(d))
-		put(t, st, add{N: n})
-		closeStore(t, st)
-		rep, err := inspect.Follow(d, journal.Head{}, func(*journal.Line) error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		heads = append(heads, rep.Head)
-		lives = append(lives, d.files())
-	}
-	foreign := heads[0]
-	foreign.Hash[0]++
-	noteless := maps.Clone(lives[1])
-	delete(noteless, "checkpoint")
-	other := maps.Clone(lives[1])
-	other["checkpoint"] = lives[0]["checkpoint"]
-	for what, c := range map[string]struct {
-		files map[string]string
-		line  journal.Head
-		want  bool
-	}{
-		"of its line":                    {lives[1], heads[1], true},
-		"of a line before":               {lives[1], heads[0], true},
-		"of a line after":                {other, heads[1], false},
-		"of a line of another journal":   {lives[1], foreign, false},
-		"of its line in another journal": {lives[0], foreign, false},
-		"where there is none":            {noteless, heads[0], false},
-	} {
-		if got, err := inspect.SignedSince(diskOf(c.files), c.line); got != c.want {
-			t.Errorf("%s: %t, %v", what, got, err)
-		}
-	}
-}
 
 // Decision checkpoints.key: a directory that has lines and no checkpoint is not signed, also with its
 // snapshots and keys gone; a start says so, goes on, and signs.

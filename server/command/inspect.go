@@ -206,6 +206,7 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	}
 	beside.Live = beside.Sign != nil || front.IsLocked(c.dir)
 	v, err = verify.Judge(c.fsys, c.dir, beside, expected, against)
+	err = inspect.Merged(c.fsys, err)
 	if passed != "" {
 		v.Remarks = slices.Insert(v.Remarks, 0, observe.Event{
 			Kind: "wrapped",

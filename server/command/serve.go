@@ -232,7 +232,7 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 		default:
 		}
 		if errors.As(err, new(*journal.Damage)) {
-			inspect.NameMerged(readonly.Dir(cfg.Dir), err)
+			err = inspect.Merged(readonly.Dir(cfg.Dir), err)
 			err = fmt.Errorf("%w; waybill verify -data %s says what to do", err, durable.ForShell(cfg.Dir))
 		}
 		return exitCode(err), err

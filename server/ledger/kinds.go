@@ -274,7 +274,6 @@ type lineCoder struct {
 
 	// Of what is read:
 	readers [2]wire.Reader // of the data and the personal part
-	source  []byte         // the data
 	part    []byte         // the personal part
 	erased  bool           // its personal part was erased
 	missing bool           // it names a form that no line before it has
@@ -306,7 +305,6 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	}
 	l := &lineCoder{
 		entry:  Entry{Event: reflect.New(k.event.Elem()).Interface()},
-		source: data,
 		part:   personal,
 		erased: bytes.HasPrefix(personal, []byte(`{"erased":`)),
 	}
@@ -321,7 +319,7 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	err := cmp.Or(l.data.R.Err(), l.personal.R.Err())
 	if err != nil {
 		if !isMember(data) || !isMember(personal) {
-			return l.entry, errors.New("is not one JSON object")
+			return l.entry, journal.ErrNotJSON
 		}
 		if member := k.lacks(data); member != "" {
 			return l.entry, fmt.Errorf("%s: it has no member %q", name, member)
@@ -389,9 +387,7 @@ var besides = []string{idempotencyMember, beforeMember, "by", "personal"}
 func (l *lineCoder) readPlain(e Event) {
 	r := l.data.R
 	var own wire.Writer // the event's members
-	var all wire.Writer // all members, as they should stand in the line
 	own.Object("")
-	all.Object("")
 	rest := besides
 	r.Object(func(name []byte) {
 		value := r.Raw()
@@ -400,7 +396,6 @@ func (l *lineCoder) readPlain(e Event) {
 			r.Reject("stands in another place")
 		}
 		rest = rest[at+1:]
-		all.Raw(string(name), value)
 		switch string(name) {
 		case "by":
 			r.Unmarshal(value, new(By))
@@ -416,11 +411,7 @@ func (l *lineCoder) readPlain(e Event) {
 		}
 	})
 	own.EndObject()
-	all.EndObject()
 	r.Unmarshal(own.B, e)
-	if !bytes.Equal(all.B, l.source) {
-		r.Reject("has blanks")
-	}
 }
 
 // readBy passes over who did it, in a line that codes its members itself; see ReadBy.

@@ -16,6 +16,7 @@ package chain
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -47,12 +48,12 @@ type Reader struct {
 	Parse func([]byte) (journal.Line, error)
 }
 
-// Strict is a Parse that also checks that the whole line is one JSON object. A strict decoder of events does
-// that for most of it.
+// Strict is a Parse that also checks that the whole line is one JSON object, for who has no strict decoder of
+// events, which does that.
 func Strict(text []byte) (journal.Line, error) {
 	l, err := journal.Parse(text)
-	if err == nil && !valid(text) {
-		err = errors.New("is not one JSON object")
+	if err == nil && !json.Valid(text) {
+		err = journal.ErrNotJSON
 	}
 	return l, err
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"waybill/store/checkpoint"
@@ -9,13 +10,13 @@ import (
 	"waybill/store/journal"
 )
 
-// NameMerged has the damage of a directory say so where it looks as if a copy was put into one that was
+// Merged returns the error of a directory, which says so where it looks as if a copy was put into one that was
 // there, as by cp -a backup/. data/: the key is not the copy's, or files stayed that are of later lines than
-// its newest note. Any other error stays as it is.
-func NameMerged(fsys readonly.FS, err error) {
+// its newest note. Any error but damage is returned as it is.
+func Merged(fsys readonly.FS, err error) error {
 	damage, is := errors.AsType[*journal.Damage](err)
 	if !is || damage.Books || damage.Forked != "" {
-		return
+		return err
 	}
 	private, wrong := checkpoint.PrivateKey(fsys)
 	public, _ := checkpoint.PublicKey(fsys)
@@ -27,7 +28,8 @@ func NameMerged(fsys readonly.FS, err error) {
 	stayed := unread == nil && private != nil && last > newest.Seq+1
 	other, is := errors.AsType[*journal.Damage](wrong)
 	if stayed || is && other.File == checkpoint.PublicKeyFile {
-		damage.Reason += "; it looks as if a copy was put into this directory, whose own files are still " +
-			"there (as by cp -a backup/. data/): put the copy where nothing is, and serve that"
+		err = fmt.Errorf("%w; it looks as if a copy was put into this directory, whose own files are still "+
+			"there (as by cp -a backup/. data/): put the copy where nothing is, and serve that", err)
 	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 
 	"waybill/store/chain"
 	"waybill/store/chain/observe"
-	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
@@ -70,27 +69,4 @@ func Follow(fsys readonly.FS, after journal.Head, visit func(*journal.Line) erro
 		Files:    end.Files,
 		Unerased: erasures.Unerased(),
 	}, nil
-}
-
-// SignedSince reports whether the newest checkpoint of a journal that is in use vouches for a line: it is of
-// that line, or of a later one that follows from it.
-func SignedSince(fsys readonly.FS, line journal.Head) (bool, error) {
-	signed, err := checkpoint.Newest(fsys)
-	if err != nil {
-		return false, err
-	}
-	public, err := checkpoint.PublicKey(fsys)
-	if err != nil {
-		return false, err
-	}
-	c, err := checkpoint.Parse(signed, public)
-	if err != nil || c.Seq < line.Seq {
-		return false, err
-	}
-	fits := c.Seq == line.Seq && c.Hash == line.Hash
-	_, err = Follow(fsys, line, func(l *journal.Line) error {
-		fits = fits || l.Seq == c.Seq && l.Hash == c.Hash
-		return nil
-	})
-	return fits, err
 }

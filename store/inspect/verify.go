@@ -3,7 +3,7 @@
 //
 // [Verify] checks all: the journal's lines, snapshots, notes, the hashes of the tree, what was erased, and by
 // a function of the caller what the events mean. [Read] and [Follow] check the lines, and show them to the
-// caller. [SignedSince] says whether a checkpoint vouches for a line.
+// caller.
 //
 //	rules := inspect.Rules[*State, Event]{Check: check}
 //	rep, err := inspect.Verify(fsys, false, &model, inspect.Expected{}, rules)
@@ -206,7 +206,7 @@ func (x *verification) read(live bool, proven uint64, visits *chain.Visits) erro
 	if live {
 		observers = slices.Insert(observers, 0, chain.Observer(chain.InUse{}))
 	}
-	x.end, err = visits.Read(chain.Reader{FS: x.fsys, Parse: chain.Strict}, observers...)
+	x.end, err = visits.Read(chain.Reader{FS: x.fsys}, observers...)
 	wrong := lines.Close()
 	if _, spoilt := errors.AsType[*tree.Wrong](wrong); spoilt {
 		x.spoilt = fmt.Errorf("%w: %w", replay.ErrSpoilt, wrong)

@@ -165,6 +165,8 @@ func (l *Line) appendFrame(b []byte) []byte {
 
 var (
 	errFrame = errors.New("is not in the form of a journal line")
+	// ErrNotJSON is the error of a line whose hash follows, and that is not JSON all the same.
+	ErrNotJSON = errors.New("is not one JSON object")
 	// errMembers is the errFrame of the part of a line that the chain covers.
 	errMembers = errors.New(errFrame.Error())
 )

@@ -108,10 +108,12 @@ func (r *Replay[S, E]) decode(batch []chain.Visited) {
 func (r *Replay[S, E]) event(v *chain.Visited) (e E, err error) {
 	defer v.Misfit(&err)
 	e, err = r.model.Decode(v.Line.Type, v.Line.Data, v.Line.Personal)
-	if errors.Is(err, journal.ErrNewer) {
+	switch {
+	case errors.Is(err, journal.ErrNewer):
 		return e, fmt.Errorf("line %d of %s: %w", v.At.Line, v.At.File, err)
-	}
-	if err != nil {
+	case errors.Is(err, journal.ErrNotJSON):
+		return e, journal.DamageAt(v.At, v.Line.Seq, err.Error())
+	case err != nil:
 		err = inBooks(v, err)
 	}
 	return e, err

@@ -78,7 +78,8 @@ func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io
 	})
 	if err == nil && !same {
 		var whole bool
-		if _, whole, err = m.Read(fsys, head.Seq); err != nil && !whole && !isOfDisk(err) {
+		_, whole, err = m.Read(fsys, head.Seq)
+		if _, ofDisk := errors.AsType[*fs.PathError](err); err != nil && !whole && !ofDisk {
 			err = fmt.Errorf("%w: %w", ErrSpoilt, err)
 		}
 	}
@@ -89,12 +90,6 @@ func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io
 		return journal.InFile(name, "is not the snapshot that a replay of the journal gives")
 	}
 	return err
-}
-
-// isOfDisk reports whether an error is the file system's, and not of what a file has.
-func isOfDisk(err error) bool {
-	_, ok := errors.AsType[*fs.PathError](err)
-	return ok
 }
 
 // ErrSpoilt is of what a start passes over or makes anew: nothing is lost with it.

@@ -20,7 +20,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -88,8 +87,7 @@ type Player struct {
 }
 
 // NewPlayer opens a server on the demo network. If the file is called "clock…", its clock can be set; if
-// "seed…", its clock stands still, and what would be random comes from a seed; if "…few", the network has few
-// fares.
+// "seed…", its clock stands still, and what would be random comes from a seed.
 func NewPlayer(t *testing.T, dir, file string) *Player {
 	p := &Player{
 		t:       t,
@@ -102,24 +100,8 @@ func NewPlayer(t *testing.T, dir, file string) *Player {
 	t.Cleanup(func() { p.S.Close() })
 	p.log = slog.New(slog.NewJSONHandler(&p.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	p.open()
-	if p.few() {
-		Import(t, p.S, p.feed(nil))
-	} else {
-		ImportDemo(t, p.S)
-	}
+	ImportDemo(t, p.S)
 	return p
-}
-
-// few reports whether the network has few fares.
-func (p *Player) few() bool { return strings.HasSuffix(p.file, "few") }
-
-// feed returns the demo feed with lines replaced.
-func (p *Player) feed(replace map[string][][2]string) fs.FS {
-	feed := FeedWith(p.t, replace)
-	if p.few() {
-		onlyFares(feed.(fstest.MapFS))
-	}
-	return feed
 }
 
 func (p *Player) open() {
@@ -287,7 +269,7 @@ func (p *Player) arrange(word, rest string) bool {
 	case "timetable":
 		file, change, _ := strings.Cut(rest, " ")
 		old, instead, _ := strings.Cut(change, " => ")
-		Import(p.t, p.S, p.feed(map[string][][2]string{file: {{old, instead}}}))
+		Import(p.t, p.S, FeedWith(p.t, map[string][][2]string{file: {{old, instead}}}))
 	case "meanwhile":
 		method, rest, _ := strings.Cut(rest, " ")
 		target, body, _ := strings.Cut(p.expand(rest), " ")

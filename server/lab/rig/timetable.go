@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -88,33 +87,6 @@ func FeedWith(t testing.TB, replace map[string][][2]string) fs.FS {
 		feed[name] = &fstest.MapFile{Data: text}
 	}
 	return feed
-}
-
-// onlyFares leaves four routes of a feed their fares, in two currencies: of the bytes of a timetable most are
-// fares, and each look at a directory reads them.
-func onlyFares(feed fstest.MapFS) {
-	left := func(name string, is func(cells []string) bool) {
-		var rows []string
-		for row := range strings.Lines(string(feed[name].Data)) {
-			if len(rows) == 0 || is(strings.Split(row, ",")) {
-				rows = append(rows, row)
-			}
-		}
-		feed[name].Data = []byte(strings.Join(rows, ""))
-	}
-	routes := []string{"r-kyiv-lviv", "r-kyiv-odesa", "r-kyiv-vilnius", "r-kyiv-warsaw"}
-	fares := map[string]bool{}
-	ruled := map[string]bool{}
-	left("fare_attributes.txt", func(cells []string) bool {
-		fares[cells[0]] = cells[2] == "UAH" || cells[2] == "EUR"
-		return fares[cells[0]]
-	})
-	left("fare_rules.txt", func(cells []string) bool {
-		is := fares[cells[0]] && slices.Contains(routes, cells[1])
-		ruled[cells[0]] = ruled[cells[0]] || is
-		return is
-	})
-	left("fare_attributes.txt", func(cells []string) bool { return ruled[cells[0]] })
 }
 
 // Import has a feed come into force.

@@ -41,7 +41,8 @@ type Reader struct {
 	Problems []Problem
 	// Dropped is how many complaints there are besides.
 	Dropped int
-	// Exact has blanks refused, as of what this program has written. It is set after Reset.
+	// Exact has blanks refused, and escapes in names, as of what this program has written. It is set after
+	// Reset.
 	Exact bool
 
 	src    []byte
@@ -212,10 +213,11 @@ func (r *Reader) Object(member func(name []byte)) bool {
 	seen := room[:0]
 	for r.next(len(seen), '}') {
 		var name []byte
+		start := r.pos
 		if r.peek() == '"' {
 			name = r.text()
 		}
-		if name == nil || !r.take(':') {
+		if name == nil || r.Exact && r.pos != start+len(name)+len(`""`) || !r.take(':') {
 			r.malformed()
 			return false
 		}

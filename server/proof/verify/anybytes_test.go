@@ -497,7 +497,7 @@ func newRich(t *testing.T) *rich {
 	}
 	b := &rich{killed: dir + "killed", plain: dir + "plain", other: newHonest(t).dir}
 	synctest.Test(t, func(t *testing.T) {
-		p := rig.NewPlayer(t, dir, "seed, few")
+		p := rig.NewPlayer(t, dir, "seed")
 		for line := range strings.Lines(string(text) + more) {
 			p.Line++
 			p.Play(strings.TrimRight(line, "\n"))

@@ -69,8 +69,9 @@ func fileOf(r *report.Report) string {
 	return ledger.ReportDir + "/" + r.ID.String() + ledger.ReportSuffix
 }
 
-// reports looks at the files of reports that should be there, by the directory's clock.
-func (rep *Report) reports(fsys readonly.FS, s ledger.State) error {
+// reports looks at the files of reports that should be there, by the directory's clock. other reports whether
+// one is another than was written.
+func (rep *Report) reports(fsys readonly.FS, s ledger.State) (other bool, err error) {
 	now := s.Clock().At(time.Now())
 	var missing []uint64 // the lines of those that have no file
 	for _, r := range s.Reports.All() {
@@ -82,8 +83,9 @@ func (rep *Report) reports(fsys readonly.FS, s ledger.State) error {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, r.Line)
 		case err != nil:
-			return err
+			return other, err
 		case sum != r.SHA256:
+			other = true
 			rep.Misfits.List = append(rep.Misfits.List, &journal.Damage{
 				Place:  journal.Place{File: fileOf(r)},
 				Seq:    r.Line,
@@ -96,7 +98,7 @@ func (rep *Report) reports(fsys readonly.FS, s ledger.State) error {
 		rep.remark("missing", slices.Min(missing), "files of reports that have not expired: %d are not here, "+
 			"as on a machine that took over; order them again", len(missing))
 	}
-	return nil
+	return other, nil
 }
 
 // remark adds a remark.

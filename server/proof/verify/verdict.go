@@ -143,13 +143,6 @@ type Beside struct {
 	Sign func() // has the running server sign the newest lines, and waits for that; nil: it cannot be asked
 }
 
-// sign has the newest lines signed, where somebody can be asked.
-func (b *Beside) sign() {
-	if b.Sign != nil {
-		b.Sign()
-	}
-}
-
 // Judge verifies a directory and says what came of it. The error is why it is not sound, with what to do
 // next. name is what the user calls the directory, against where the kept checkpoints are from.
 func Judge(
@@ -159,15 +152,10 @@ func Judge(
 	expected inspect.Expected,
 	against string,
 ) (Verdict, error) {
-	beside.sign()
-	rep, err := Directory(fsys, beside.Live, expected)
-	if isRead(err) && beside.Sign != nil && rep.Vouched < rep.Head.Seq { // lines that were written meanwhile
-		beside.sign()
-		if signed, err := inspect.SignedSince(fsys, rep.Head); err == nil && signed {
-			rep.Vouched = rep.Head.Seq
-		}
+	if beside.Sign != nil {
+		beside.Sign()
 	}
-	inspect.NameMerged(fsys, err)
+	rep, err := Directory(fsys, beside.Live, expected)
 	v := newVerdict(&rep)
 	v.Kept = len(expected.Kept)
 	v.names(fsys, &rep, err)

@@ -12,8 +12,6 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"slices"
-	"strings"
 
 	"waybill/auth"
 	"waybill/booking/books"
@@ -39,36 +37,36 @@ type Report struct {
 // ErrNoJournal is of a directory that has no line: nothing in it could be sound.
 var ErrNoJournal = errors.New("no journal is here")
 
-// Directory checks one that may be in use: every byte of the journal and its snapshots, its
-// checkpoints and what is expected from elsewhere, then the books (decision verify.verdict). It only reads.
-func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
-	rep, err := directory(fsys, live, expected)
-	ofReport := func(d *journal.Damage) bool { return strings.HasPrefix(d.File, ledger.ReportDir) }
-	if live && slices.ContainsFunc(rep.Misfits.List, ofReport) { // or the server has just written it anew
-		rep, err = directory(fsys, live, expected)
+// Directory checks one that may be in use: every byte of the journal and its snapshots, its checkpoints and
+// what is expected from elsewhere, then the books (decision verify.verdict), and what lies beside the journal.
+// It only reads.
+func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (rep Report, err error) {
+	for tries := 0; ; tries++ {
+		other := false
+		rep, other, err = directory(fsys, live, expected)
+		if !other || !live || tries == 1 { // else the server may have just written a report anew
+			return rep, err
+		}
 	}
-	return rep, err
 }
 
-// directory checks the journal and what lies beside it. That is listed first, so that none of it is of a line
-// that a server writes meanwhile.
-func directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
+// directory is Directory, once. What lies beside the journal is listed first, so that none of it is of a line
+// that a server writes meanwhile. other reports whether a report is not the one that was written.
+func directory(fsys readonly.FS, live bool, expected inspect.Expected) (rep Report, other bool, err error) {
 	there, err := filesBeside(fsys)
 	if err != nil {
-		return Report{}, err
+		return rep, false, err
 	}
 	rep, state, err := verify(fsys, live, expected, true)
 	if !isRead(err) || state.Reports == nil {
-		return rep, err
+		return rep, false, err
 	}
 	rep.beyond(there, state)
-	if err := rep.reports(fsys, state); err != nil {
-		return rep, err
-	}
+	other, failed := rep.reports(fsys, state)
 	if err == nil && len(rep.Misfits.List) > 0 {
 		err = rep.Misfits.List[0]
 	}
-	return rep, err
+	return rep, other, cmp.Or(failed, err)
 }
 
 // Copy checks a copy that was just made, and returns the state that its journal leads to. What breaks a

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"time"
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
@@ -110,8 +109,8 @@ func (n *Notes) AddAll(inUse bool) error {
 		found = found || published && bytes.Equal(signed, append(bytes.Clone(newest), '\n'))
 		last = max(last, c.Seq)
 	}, func() bool { return found || !published })
-	if err == nil && (found || !published) && last > 0 {
-		n.older = lag(n.FS, key, last, inUse)
+	if c, _ := checkpoint.Parse(newest, key); err == nil && (found || !published) && c.Seq < last && !inUse {
+		n.older = &Older{Published: c.Seq, Logged: last}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !published:
@@ -189,21 +188,3 @@ type Older struct{ Published, Logged uint64 }
 
 // Older returns how the file checkpoint lags behind the log; nil where it does not.
 func (n *Notes) Older() *Older { return n.older }
-
-// publishes is how often the reader looks again, where a server has logged a note and not published it.
-const publishes = 5
-
-// lag returns how the file checkpoint lags behind the log, whose newest note is of the line logged.
-func lag(fsys readonly.FS, key ed25519.PublicKey, logged uint64, inUse bool) *Older {
-	for waits := 0; ; waits++ {
-		text, _ := checkpoint.Newest(fsys)
-		newest, _ := checkpoint.Parse(text, key)
-		if newest.Seq >= logged {
-			return nil
-		}
-		if !inUse || waits == publishes {
-			return &Older{Published: newest.Seq, Logged: logged}
-		}
-		time.Sleep(checkpoint.Quiet)
-	}
-}

@@ -103,12 +103,7 @@ func (h *Happened) opened(l *journal.Line) error {
 }
 
 // named lists names.
-func named(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
-}
+func named(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
 
 // End checks nothing.
 func (h *Happened) End(*chain.End) error { return nil }
