@@ -82,7 +82,8 @@ func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run ids.RunName
 }
 
 // runCanceled returns the event, with whom there is to tell of each ticket.
-func (s *State) runCanceled(run ids.RunName, reason string, list []CanceledWithRun, phones bool) *RunCanceled {
+func (s *State) runCanceled(run ids.RunName, reason string, list []CanceledWithRun,
+	phones bool) *RunCanceled {
 	for i := range list {
 		list[i].Sends = s.Contacts(list[i].ID, phones)
 	}

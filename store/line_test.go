@@ -173,7 +173,8 @@ func TestErasedPersonal(t *testing.T) {
 		if sound := err == nil && rep.Torn == nil; sound != c.sound {
 			t.Errorf("%s: sound %v, want %v: %v", c.to, sound, c.sound, err)
 		}
-		if _, _, err := store.Open(config(diskOf(changed))); (err == nil) != (c.to == was) { // nobody has erased it
+		// nobody has erased it
+		if _, _, err := store.Open(config(diskOf(changed))); (err == nil) != (c.to == was) {
 			t.Errorf("%s: Open: %v", c.to, err)
 		}
 	}

@@ -243,7 +243,8 @@ func TestVerifySnapshots(t *testing.T) {
 	if spoilt == all[names[0]] || journal == all[last] {
 		t.Fatal("nothing is spoilt")
 	}
-	if rep, _, err := check(cfg, false); err == nil || !strings.Contains(err.Error(), last) || !isSpoilt(rep, names[0]) {
+	rep, _, err := check(cfg, false)
+	if err == nil || !strings.Contains(err.Error(), last) || !isSpoilt(rep, names[0]) {
 		t.Errorf("of a bad snapshot and a bad line after it: %v, %v", rep.Happened, err)
 	}
 	for _, name := range []string{names[0], last} {

@@ -218,7 +218,8 @@ func (v verdict) findsAll(t *testing.T, all, other map[string]string, step, line
 		t.Fatal(rep, err)
 	}
 	was := placedLines(t, all)
-	// The newest snapshot is proof enough beside the key; without checkpoints no time goes into their signatures.
+	// The newest snapshot is proof enough beside the key; without checkpoints no time goes into their
+	// signatures.
 	bare := maps.Clone(all)
 	older := named(all, "snapshots/")[0]
 	maps.DeleteFunc(bare, func(name, _ string) bool {

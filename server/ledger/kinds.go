@@ -372,9 +372,11 @@ func codePlain(_ *Codec, l *lineCoder, e Event) {
 	}
 }
 
-// refuseNull rejects a personal part with a null: read into a pointer, that leaves what it points to as it was.
+// refuseNull rejects a personal part with a null: read into a pointer, that leaves what it points to as it
+// was.
 func (l *lineCoder) refuseNull(x Personal) {
-	if again, err := json.Marshal(x.PersonalPart()); l.part != nil && (err != nil || !bytes.Equal(again, l.part)) {
+	again, err := json.Marshal(x.PersonalPart())
+	if l.part != nil && (err != nil || !bytes.Equal(again, l.part)) {
 		l.personal.R.Reject("has a null")
 	}
 }

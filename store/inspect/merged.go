@@ -10,9 +10,9 @@ import (
 	"waybill/store/journal"
 )
 
-// Merged returns the error of a directory, which says so where it looks as if a copy was put into one that was
-// there, as by cp -a backup/. data/: the key is not the copy's, or files stayed that are of later lines than
-// its newest note. Any error but damage is returned as it is.
+// Merged returns the error of a directory, which says so where it looks as if a copy was put into one that
+// was there, as by cp -a backup/. data/: the key is not the copy's, or files stayed that are of later lines
+// than its newest note. Any error but damage is returned as it is.
 func Merged(fsys readonly.FS, err error) error {
 	damage, is := errors.AsType[*journal.Damage](err)
 	if !is || damage.Books || damage.Forked != "" {

@@ -41,7 +41,6 @@ func Rehash(t testing.TB, of string, change func(lines []string) []string) (dir 
 		t.Fatal(err)
 	}
 	rehash(t, dir, change)
-	Keep(t, dir)
 	return dir
 }
 

@@ -287,7 +287,8 @@ func TestLogSaysHowMessagesLeft(t *testing.T) {
 		t.Fatal(a)
 	}
 	s.Close()
-	if said := tell(dir); !regexp.MustCompile(`messages to passengers sent as file: \d+-1\n`).MatchString(said) {
+	sent := regexp.MustCompile(`messages to passengers sent as file: \d+-1\n`)
+	if said := tell(dir); !sent.MatchString(said) {
 		t.Error(said)
 	}
 }

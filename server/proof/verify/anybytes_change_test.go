@@ -38,7 +38,8 @@ var otherKinds = []string{"1", "-7", `"x"`, `""`, "true", "false", "[]", "{}", "
 var texts = []string{`""`, `" "`, `"\u0000"`, `"\ud800"`, `"\udc00x"`, `"\ud83d\ude00"`, `"a\u0062c"`, `"\/"`,
 	`"<&>"`, `"\u003c"`, `"Ї"`, "\"\u2028\"", `"\u2028"`, "\"\x7f\"", `"` + strings.Repeat("x", 5000) + `"`,
 	`"2026-11-20T08:00:00Z"`, `"2026-02-30"`, `"2026-02-30T25:00:00Z"`, `"0000-00-00"`, `"1-1"`, `"../x"`,
-	`"9999-12-31T23:59:59Z"`, `"AAAAAAAAAAAAAAAAAAAAAA"`, `"` + strings.Repeat("0", 64) + `"`, `"UAH"`, `"pay"`}
+	`"9999-12-31T23:59:59Z"`, `"AAAAAAAAAAAAAAAAAAAAAA"`, `"` + strings.Repeat("0", 64) + `"`, `"UAH"`,
+	`"pay"`}
 
 // theLines is a journal that is changed.
 type theLines struct {

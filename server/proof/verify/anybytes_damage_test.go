@@ -210,7 +210,8 @@ var damages = []struct {
 		return os.RemoveAll(folder)
 	}},
 	{"a file more", func(d *damaging, how string) error {
-		name := pick(d.r, []string{"notes.txt", "000000000001.jsonl", "000000000061.jsonl", "000000000999.jsonl",
+		name := pick(d.r, []string{"notes.txt", "000000000001.jsonl", "000000000061.jsonl",
+			"000000000999.jsonl",
 			"00", "01", "x.tmp", "A.1000-1.eml"})
 		d.change(how, d.class(), "", name)
 		name = filepath.Join(filepath.Dir(d.file), name)

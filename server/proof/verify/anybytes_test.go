@@ -243,7 +243,8 @@ func (c *spoilt) startFaults() (list []fault) {
 		}
 	case "books":
 		var d *journal.Damage
-		named := errors.As(c.refused, &d) && notThere.MatchString(d.Reason) && slices.Contains(c.we.lines(), d.Seq)
+		named := errors.As(c.refused, &d) && notThere.MatchString(d.Reason) &&
+			slices.Contains(c.we.lines(), d.Seq)
 		if exit != "served" && !named {
 			add("books, and ends with " + exit)
 		}

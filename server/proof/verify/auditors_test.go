@@ -130,7 +130,8 @@ var oddities = map[string]string{
 
 // Decision audit.script: the second auditor shares no line with this program. It comes to the same verdict as
 // verify, names the same lines and has the same books: over what is honest, what is forged, and with
-// -directories over what the server's tests have left. [TestFraudsAreSeenAsThePageSays] has them judge frauds.
+// -directories over what the server's tests have left. [TestFraudsAreSeenAsThePageSays] has them judge
+// frauds.
 func TestBothAuditorsAgree(t *testing.T) {
 	t.Parallel()
 	if !rig.Has(t, "python3") {

@@ -106,7 +106,8 @@ func fraudRows(t *testing.T, page string) (names []string, verdicts [][]string) 
 func TestFraudsAreSeenAsThePageSays(t *testing.T) {
 	t.Parallel()
 	names, verdicts := fraudRows(t, "auditing.md")
-	if _, translated := fraudRows(t, "uk/auditing.md"); !slices.EqualFunc(verdicts, translated, slices.Equal) {
+	_, translated := fraudRows(t, "uk/auditing.md")
+	if !slices.EqualFunc(verdicts, translated, slices.Equal) {
 		t.Errorf("the Ukrainian page has other verdicts: %q, want %q", translated, verdicts)
 	}
 	told := map[string][]string{}

@@ -317,7 +317,8 @@ var careless = map[string]seen{
 			t.Fatal(err, noOwn, string(text))
 		}
 		text = slices.Concat(own, signature)
-		for name, text := range map[string][]byte{checkpoint.File: text, checkpoint.LogFile: append(text, '\n')} {
+		notes := map[string][]byte{checkpoint.File: text, checkpoint.LogFile: append(text, '\n')}
+		for name, text := range notes {
 			if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 				t.Fatal(err)
 			}

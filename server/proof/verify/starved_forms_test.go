@@ -81,7 +81,7 @@ func starvedFormerForms() []starving {
 		{"a former name's key is another's", file("checkpoint-*.pub", func(d starved, name string) {
 			d.write(name, checkpoint.EncodePublicKey(stranger))
 		}), nil, "forked", ""},
-		{"a former note's signature decodes to the same", file("checkpoints-*.log", func(d starved, name string) {
+		{"a former note's other base64", file("checkpoints-*.log", func(d starved, name string) {
 			d.alter(name, ownSignature, padded)
 		}), nil, "damaged", ""},
 	}

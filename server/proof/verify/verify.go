@@ -38,8 +38,8 @@ type Report struct {
 var ErrNoJournal = errors.New("no journal is here")
 
 // Directory checks one that may be in use: every byte of the journal and its snapshots, its checkpoints and
-// what is expected from elsewhere, then the books (decision verify.verdict), and what lies beside the journal.
-// It only reads.
+// what is expected from elsewhere, then the books (decision verify.verdict), and what lies beside the
+// journal. It only reads.
 func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (rep Report, err error) {
 	for tries := 0; ; tries++ {
 		other := false

@@ -134,7 +134,8 @@ func TestErasures(t *testing.T) {
 func TestRepairsAndSnapshots(t *testing.T) {
 	repairs := new(observe.Repairs)
 	says(t, "a repair", show(repairs, line(2, journal.KindRepaired, journal.Repaired{Reason: "x"})), "")
-	says(t, "no repair", show(repairs, line(3, journal.KindRepaired, []int{1})), "has members that are not those of its type")
+	says(t, "no repair", show(repairs, line(3, journal.KindRepaired, []int{1})),
+		"has members that are not those of its type")
 	end := &chain.End{Head: line(4, "x", 1).Head, Last: "journal/1", Lines: 4}
 	says(t, "the line is there", observe.Snapshots{Newest: 4}.End(end), "")
 	says(t, "it is not", observe.Snapshots{Newest: 5}.End(end), "a snapshot proves that seq 5 was on "+
