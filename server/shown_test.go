@@ -123,6 +123,8 @@ func (h *heldUp) play(l *journal.Line) {
 		e.ID = h.message() // the lines here have other numbers than those of the fixture
 	case *ledger.MessagesRetried:
 		e.IDs = []string{h.message()}
+	case *ledger.MessagesSent:
+		e.IDs = []string{h.message()}
 	}
 	entry.Before = nil // it is made again
 	before := h.ask()

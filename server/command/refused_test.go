@@ -259,7 +259,7 @@ func TestACopyPutIntoADirectory(t *testing.T) {
 		before := files(t, merged)
 		const named = `it looks as if a copy was put into this directory.*put the copy where nothing is`
 		want(t, 65, named, "serve", "-data", merged, "-addr", "127.0.0.1:0")
-		want(t, 1, "(?m)^damaged: .*"+named, "verify", "-data", merged)
+		want(t, 1, "(?m)^waybill: damaged: .*"+named, "verify", "-data", merged)
 		if files(t, merged) != before {
 			t.Errorf("%s: something was written", what)
 		}

@@ -372,8 +372,7 @@ func codePlain(_ *Codec, l *lineCoder, e Event) {
 	}
 }
 
-// refuseNull rejects a personal part with a null: read into a pointer, that leaves what it points to as it
-// was.
+// refuseNull rejects a null in a personal part, which leaves what a pointer points to as it was.
 func (l *lineCoder) refuseNull(x Personal) {
 	again, err := json.Marshal(x.PersonalPart())
 	if l.part != nil && (err != nil || !bytes.Equal(again, l.part)) {

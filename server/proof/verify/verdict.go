@@ -156,6 +156,12 @@ func Judge(
 		beside.Sign()
 	}
 	rep, err := Directory(fsys, beside.Live, expected)
+	if isRead(err) && beside.Sign != nil && rep.Vouched < rep.Head.Seq { // lines that were written meanwhile
+		beside.Sign()
+		if c, ok := newest(fsys); ok && (c.Seq > rep.Head.Seq || c.Hash == rep.Head.Hash) {
+			rep.Vouched = rep.Head.Seq
+		}
+	}
 	v := newVerdict(&rep)
 	v.Kept = len(expected.Kept)
 	v.names(fsys, &rep, err)
@@ -173,6 +179,14 @@ func Judge(
 	return v.judged(), said
 }
 
+// newest returns the newest checkpoint of a directory; false where none can be read.
+func newest(fsys readonly.FS) (checkpoint.Checkpoint, bool) {
+	public, _ := checkpoint.PublicKey(fsys)
+	signed, _ := checkpoint.Newest(fsys)
+	c, err := checkpoint.Parse(signed, public)
+	return c, err == nil
+}
+
 // isRead reports whether a directory was read to its end, whatever came of it.
 func isRead(err error) bool {
 	damage, ok := errors.AsType[*journal.Damage](err)
@@ -184,14 +198,10 @@ func isRead(err error) bool {
 func (v *Verdict) names(fsys readonly.FS, rep *Report, err error) {
 	public, noKey := checkpoint.PublicKey(fsys)
 	if rep.Origin == "" || !isRead(err) {
-		v.Origin = ""
-		if first, _, err := journal.ReadOrigin(fsys); err == nil {
+		c, _ := newest(fsys)
+		v.Origin = c.Origin
+		if first, _, err := journal.ReadOrigin(fsys); v.Origin == "" && err == nil {
 			v.Origin = first
-		}
-		if signed, err := checkpoint.Newest(fsys); err == nil && noKey == nil {
-			if c, err := checkpoint.Parse(signed, public); err == nil {
-				v.Origin = c.Origin
-			}
 		}
 	}
 	switch {
@@ -316,9 +326,7 @@ func (v *Verdict) remark(fsys readonly.FS, rep *Report, live bool) {
 	add := func(kind string, seq uint64, format string, args ...any) {
 		v.Remarks = append(v.Remarks, observe.Event{Kind: kind, Seq: seq, Text: fmt.Sprintf(format, args...)})
 	}
-	public, _ := checkpoint.PublicKey(fsys)
-	signed, _ := checkpoint.Newest(fsys)
-	if c, err := checkpoint.Parse(signed, public); err == nil && rep.Copy {
+	if c, ok := newest(fsys); ok && rep.Copy {
 		add("copy", 0, "no key is here: this is a copy; its newest note is of %s",
 			c.Time.Format(journal.TimeLayout))
 	}

@@ -40,14 +40,12 @@ var ErrNoJournal = errors.New("no journal is here")
 // Directory checks one that may be in use: every byte of the journal and its snapshots, its checkpoints and
 // what is expected from elsewhere, then the books (decision verify.verdict), and what lies beside the
 // journal. It only reads.
-func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (rep Report, err error) {
-	for tries := 0; ; tries++ {
-		other := false
-		rep, other, err = directory(fsys, live, expected)
-		if !other || !live || tries == 1 { // else the server may have just written a report anew
-			return rep, err
-		}
+func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
+	rep, other, err := directory(fsys, live, expected)
+	if other && live { // the server may have just written it anew
+		rep, _, err = directory(fsys, live, expected)
 	}
+	return rep, err
 }
 
 // directory is Directory, once. What lies beside the journal is listed first, so that none of it is of a line
