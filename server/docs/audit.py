@@ -843,6 +843,7 @@ if __name__ == "__main__" and is_cut():
 
 # PART TWO: the members of lines, the books, and the files of reports
 
+import collections
 import math
 import struct
 import time
@@ -948,7 +949,7 @@ FarePerKm: currency text, micros int
 Former: kind text, id text, slug text, name? text, zone? text, lat? number, lon? number
 Withheld: company row, route row, from? text, to? text, currency? text
 """
-LATE = {"ticket.asked": "action", "ticket.paid": "sends", "ticket.booked": "sends"}  # these stand after retry
+LATE = {"ticket.asked": "action", "ticket.paid": "sends?", "ticket.booked": "sends?"}  # these stand after retry
 FREQUENT = ("booking.created", "ticket.asked", "ticket.paid", "ticket.booked")
 
 def whole(bits, least=None):
@@ -990,36 +991,20 @@ def day_number(text):
     date = datetime(int(text[:4]) + early, int(text[5:7]), int(text[8:10]))
     return date.toordinal() - 719163 - (146097 if early else 0)
 
-def members_of(tokens):
-    """{name: (is optional, kind)} up to the closing brace."""
-    members = {}
-    while tokens and tokens[0] != "}":
-        name, optional = tokens.pop(0), tokens[0] == "?"
-        if optional:
-            tokens.pop(0)
-        members[name] = optional, kind_of(tokens)
-    return members
-
-def kind_of(tokens):
-    token = tokens.pop(0)
-    if token not in "[{":
-        return token
-    kind = [kind_of(tokens)] if token == "[" else members_of(tokens)
-    tokens.pop(0)
-    return kind
-
 def schema_of(text):
-    """The kind of each row of the tables, by its name; a line's members end in those of several types."""
+    """The kind of each row of the tables, by its name. With quotes around names and kinds they are JSON, in
+    which the name of an optional member ends in ?. A line's members end in those of several types."""
     schema = {}
     for row in re.split(r"\n(?! )", text.strip()):
-        name, _, rest = row.partition(":")
-        tokens = re.findall(r"\w+|[?{}\[\]]", rest)
-        schema[name] = kind_of(tokens) if tokens[:1] == ["["] else members_of(tokens)
+        name, _, kind = row.partition(":")
+        kind = re.sub(r"(\w+\??)\s+(?=[\w{\[])", r'"\1": ', kind.strip())
+        kind = re.sub(r"(?<!\")\b(\w+)(?=[,\]}]|$)", r'"\1"', kind)
+        schema[name] = json.loads(kind if kind.startswith("[") else "{%s}" % kind)
     several = schema["several"]
     for name in [name for name in schema if re.fullmatch(r"[a-z]+[._][a-z_.]+", name)]:
         members = list(schema[name].items())
-        at = [member for member, _ in members].index(LATE[name]) if name in LATE else len(members)
-        schema[name] = {**dict(members[:at]), "retry": several["retry"], **dict(members[at:]), **several}
+        at = list(schema[name]).index(LATE[name]) if name in LATE else len(members)
+        schema[name] = {**dict(members[:at]), "retry?": several["retry?"], **dict(members[at:]), **several}
     return schema
 
 SCHEMA = schema_of(TABLES)
@@ -1045,20 +1030,23 @@ def check_kind(value, kind, name, null=False):
     return value
 
 def check_members(value, members, name, null):
-    if not isinstance(value, dict) or list(value) != [member for member in members if member in value]:
-        raise Newer("%s is not an object with its members in their order: %s" % (name, json.dumps(value)[:80]))
-    for member, (optional, kind) in members.items():
-        if member not in value and not optional:
+    kinds = {member.rstrip("?"): kind for member, kind in members.items()}
+    if not isinstance(value, dict) or list(value) != [member for member in kinds if member in value]:
+        raise Newer("%s is not an object with its members in their order: %s" % (
+            name, json.dumps(value)[:80]))
+    for member in members:
+        if member not in value and member in kinds:
             raise Newer("%s has no member %s" % (name, member))
-        if member in value and optional and not value[member] and member != "before":
+    for member in value:
+        if member not in members and not value[member] and member != "before":
             raise Newer("%s stands there without a value" % member)
-    return {member: check_kind(one, members[member][1], member, null) for member, one in value.items()}
+    return {member: check_kind(one, kinds[member], member, null) for member, one in value.items()}
 
 def is_like(value, kind):
     """Whether what is known of a value is of its kind, or null."""
     if isinstance(kind, dict):
-        return value is None or isinstance(value, dict) and all(is_like(value.get(member), inner)
-                                               for member, (_, inner) in kind.items())
+        return value is None or isinstance(value, dict) and all(
+            is_like(value.get(member.rstrip("?")), inner) for member, inner in kind.items())
     if isinstance(kind, list):
         return value is None or isinstance(value, list) and all(is_like(one, kind[0]) for one in value)
     return value is None or KINDS[kind](value)
@@ -1072,9 +1060,8 @@ def check_data(line):
         if not is_like(dict(line.data, program=None, by=None, erased=None), members):
             raise Broken("its members are not those of its type")
         return
-    if all(name in members for name in line.data):
-        line.lacks = next((name for name, (optional, _) in members.items()
-                           if name not in line.data and not optional), "")
+    if all(name in members or name + "?" in members for name in line.data):
+        line.lacks = next((name for name in members if name not in line.data and name[-1] != "?"), "")
     if line.lacks:
         return
     line.data = check_members(line.data, members, "data", line.type not in FREQUENT)
@@ -1084,7 +1071,8 @@ def check_data(line):
         if not 0 <= form["bus"]["seats"] <= 1000 or len(form["stops"]) < 2:
             raise Newer("a form has %d seats and %d stops" % (form["bus"]["seats"], len(form["stops"])))
     retry, part = line.data.get("retry", {}), line.part
-    if line.type == "booking.created" and ("hash" in retry or part is not None and "hash" in part and not retry):
+    misplaced = "hash" in retry or part is not None and "hash" in part and not retry
+    if line.type == "booking.created" and misplaced:
         raise Newer("the hash of a request is not where it should be")
     if part is not None and not line.erased:
         own = SCHEMA.get(line.type + " personal")
@@ -1095,19 +1083,26 @@ def check_data(line):
         check_strings(b"" if line.type == "booking.created" else line.personal)
         if re.search(rb"\s", STRINGS.sub(b"", line.personal)):
             raise Newer("its personal part has blanks")
+
+# ==== Timetables: journal.md, Timetables; rules.md, Prices, Changes =================================
+
 def percent(amount, share):
     return (amount * share + 5000) // 10000
+
+def kept(row, **others):
+    """What a form keeps of a row, with other numbers: not the names in other languages, nor what is an area."""
+    return {name: value for name, value in {**row, **others}.items() if name not in ("names", "area")}
 
 class Form:
     """What a ticket on a trip shows and refunds by. A call is (stop, how many calls there came before)."""
 
     def __init__(self, row):
         self.row, self.trip, self.stops, self.company = row, row["trip"], row["stops"], row["company"]
-        self.seats, self.rules = row["bus"]["seats"], row.get("rules") or []
-        self.discounts, self.calls = row.get("discounts") or [], []
+        self.seats, self.rules = row["bus"]["seats"], row.get("rules", [])
+        self.discounts, self.calls, names = row.get("discounts", []), [], []
         for stop in self.stops:
-            before = sum(name == stop["stop"]["id"] for name, _ in self.calls)
-            self.calls.append((stop["stop"]["id"], before))
+            self.calls.append((stop["stop"]["id"], names.count(stop["stop"]["id"])))
+            names.append(stop["stop"]["id"])
         self.position = {call: position for position, call in enumerate(self.calls)}
 
 REFERENCES = [row.split() for row in (
@@ -1121,62 +1116,57 @@ MAX_STOPS = 512
 class Timetable:
     def __init__(self, data):
         """Of other data than a timetable it raises something."""
-        self.tables, self.forms = {}, {}
-        names = []
+        self.tables, self.forms, names = collections.defaultdict(list), {}, []
         for text in data.split(b"\n")[:-1]:
             (name, row), = decode(text).items()
             check_strings(text)
-            self.tables.setdefault(name, []).append(check_kind(row, name, name, True))
+            self.tables[name].append(check_kind(row, name, name, True))
             names.append(name)
-        order = [name for name in SCHEMA if name in self.tables]
-        if names != sorted(names, key=order.index) or re.search(rb"[ \t\r]", STRINGS.sub(b"", data)):
+        if names != sorted(names, key=list(SCHEMA).index) or re.search(rb"[ \t\r]", STRINGS.sub(b"", data)):
             raise Broken("it has blanks, or tables in another order")
         self.check_rows()
-        self.trips = {trip["id"]: trip for trip in self.table("Trips")}
+        self.trips = {trip["id"]: trip for trip in self.tables["Trips"]}
         self.fares, self.withheld = self.by_names("Fares"), self.by_names("Withheld")
-        self.transfers = {(row["from"], row["to"]): row for row in self.table("Transfers")}
-
-    def table(self, name):
-        return self.tables.get(name, [])
+        self.transfers = {(row["from"], row["to"]): row for row in self.tables["Transfers"]}
 
     def check_rows(self):
         """Each number of a row names one; each trip has times for its stops."""
         for table, member, target, *none in REFERENCES:
-            for row in self.table(table):
+            for row in self.tables[table]:
                 numbers = row[member] if isinstance(row[member], list) else [row[member]]
-                if not all(0 <= one < len(self.table(target)) or none and one == -1 for one in numbers):
+                if not all(0 <= one < len(self.tables[target]) or none and one == -1 for one in numbers):
                     raise Broken("a row of %s names a row of %s that is not there" % (table, target))
-        for pattern in self.table("Patterns"):
+        for pattern in self.tables["Patterns"]:
             stops = len(pattern["stops"])
             skipped = pattern.get("noPickup", []) + pattern.get("noDropOff", [])
             if not 2 <= stops <= MAX_STOPS or not all(0 <= position < stops for position in skipped):
                 raise Broken("a row of Patterns does not have stops as it should")
-        for trip in self.table("Trips"):
-            if len(self.table("Times")[trip["times"]]) != 2 * len(self.table("Patterns")[trip["pattern"]]["stops"]):
+        for trip in self.tables["Trips"]:
+            stops = self.tables["Patterns"][trip["pattern"]]["stops"]
+            if len(self.tables["Times"][trip["times"]]) != 2 * len(stops):
                 raise Broken("trip %s does not have two times for each stop" % trip["id"])
 
     def by_names(self, table):
-        index = {}
-        for row in self.table(table):
-            names = (row["company"], row["route"], row.get("from", ""), row.get("to", ""))
-            index.setdefault(names, []).append(row)
+        index = collections.defaultdict(list)
+        for row in self.tables[table]:
+            index[row["company"], row["route"], row.get("from", ""), row.get("to", "")].append(row)
         return index
 
     def runs_on(self, trip, day):
         if trip not in self.trips:
             return False
-        service = self.table("Services")[self.trips[trip]["service"]]
+        service = self.tables["Services"][self.trips[trip]["service"]]
         bits, bit = service["bits"], day - service["first"]
         return 0 <= bit < 64 * len(bits) and bits[bit // 64] >> bit % 64 & 1 == 1
 
     def route_of(self, trip):
         """(number of the route, the route, the stops) of a trip."""
-        pattern = self.table("Patterns")[self.trips[trip]["pattern"]]
-        stops = [self.table("Stops")[number] for number in pattern["stops"]]
-        return pattern["route"], self.table("Routes")[pattern["route"]], stops
+        pattern = self.tables["Patterns"][self.trips[trip]["pattern"]]
+        stops = [self.tables["Stops"][number] for number in pattern["stops"]]
+        return pattern["route"], self.tables["Routes"][pattern["route"]], stops
 
     def company_of(self, trip):
-        return self.table("Companies")[self.route_of(trip)[1]["company"]]
+        return self.tables["Companies"][self.route_of(trip)[1]["company"]]
 
     def form(self, trip):
         """The form that the timetable gives a trip, or None."""
@@ -1186,27 +1176,23 @@ class Timetable:
 
     def make_form(self, trip):
         number, route, stops = self.route_of(trip["id"])
-        company, route, times = route["company"], dict(route, company=0), self.table("Times")[trip["times"]]
-        calls = []
+        company, times, calls = route["company"], self.tables["Times"][trip["times"]], []
         for i, stop in enumerate(stops):
-            stop, city = dict(stop, city=0), dict(self.table("Cities")[stop["city"]])
-            for row, name in ((stop, "names"), (city, "names"), (city, "area")):
-                row.pop(name, None)
             arr, dep = (seconds + trip.get("shift", 0) for seconds in times[2 * i:2 * i + 2])
-            calls.append({"stop": stop, "city": city, "arr": arr, "dep": dep})
-        route.pop("names", None)
-        route["name"] = route.get("name") or "%s \u2013 %s" % (calls[0]["city"]["name"],
-                calls[-1]["city"]["name"])
+            city = kept(self.tables["Cities"][stop["city"]])
+            calls.append({"stop": kept(stop, city=0), "city": city, "arr": arr, "dep": dep})
+        ends = "%s \u2013 %s" % (calls[0]["city"]["name"], calls[-1]["city"]["name"])
         bus = {"id": "", "company": 0, "seats": 49}
         if trip["bus"] >= 0:
-            bus = dict(self.table("Buses")[trip["bus"]], company=0)
-        rules = [row for row in self.table("RefundRules") if row["route"] == number] or \
-            [row for row in self.table("RefundRules") if (row["company"], row["route"]) == (company, -1)]
-        rules = [dict(row, company=0, route=0) for row in sorted(rules, key=lambda row: -row["hours"])]
-        discounts = [dict(row, route=0) for row in self.table("Discounts") if row["route"] == number]
+            bus = kept(self.tables["Buses"][trip["bus"]], company=0)
+        rules = [row for row in self.tables["RefundRules"] if row["route"] == number] or \
+            [row for row in self.tables["RefundRules"] if (row["company"], row["route"]) == (company, -1)]
+        rules.sort(key=lambda row: -row["hours"])
         form = {"trip": trip["id"], "name": trip.get("name"), "phones": trip.get("phones"),
-                "company": self.table("Companies")[company], "route": route, "bus": bus, "stops": calls,
-                "rules": rules, "discounts": discounts}
+                "company": self.tables["Companies"][company], "bus": bus, "stops": calls,
+                "route": kept(route, company=0, name=route.get("name", ends)),
+                "rules": [kept(row, company=0, route=0) for row in rules],
+                "discounts": [kept(row, route=0) for row in self.tables["Discounts"] if row["route"] == number]}
         return {name: value for name, value in form.items() if value}
 
     def day_starts(self, trip, day):
@@ -1224,10 +1210,8 @@ class Timetable:
             return False
         out = self.route_of(first.run.form.trip)[2][first.end]
         into = self.route_of(second.run.form.trip)[2][second.start]
-        names = [(one, other) for one in (out["id"], out.get("parent"))
-                for other in (into["id"], into.get("parent"))]
-        row = next((self.transfers[pair] for pair in names if all(pair) and pair in self.transfers),
-                {"seconds": 1800})
+        pairs = itertools.product((out["id"], out.get("parent")), (into["id"], into.get("parent")))
+        row = next((self.transfers[pair] for pair in pairs if pair in self.transfers), {"seconds": 1800})
         return not row.get("forbidden") and second.departure() - first.arrival() >= 1000 * row["seconds"]
 
     def prices(self, trip, start, end):
@@ -1246,8 +1230,8 @@ class Timetable:
                 offer = (-count, row["amount"])
                 best[row["currency"]] = min(best.get(row["currency"], offer), offer)
         prices = {currency: amount for currency, (_, amount) in best.items()}
-        if not prices and not withheld and self.table("FarePerKm"):
-            row = self.table("FarePerKm")[0]
+        if not prices and not withheld and self.tables["FarePerKm"]:
+            row = self.tables["FarePerKm"][0]
             price = math.floor(kilometres(stops) * row["micros"] / 10000 + 0.5)
             prices = {row["currency"]: price} if price else {}
         return prices
