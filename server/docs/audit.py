@@ -179,7 +179,8 @@ def decode(text, strict=True):
     """The value of a text in JSON. Where it is not strict, as of lines of the journal's own, a member that is
     given twice and what is not in UTF-8 are passed over."""
     try:
-        value = (DECODER if strict else LENIENT).decode(text.decode("utf-8", "strict" if strict else "replace"))
+        decoder, errors = (DECODER, "strict") if strict else (LENIENT, "replace")
+        value = decoder.decode(text.decode("utf-8", errors))
         if strict and b"\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails where half a character stands
     except (UnicodeDecodeError, UnicodeEncodeError):
@@ -245,20 +246,17 @@ class Tree:
             self.levels.append([sha256(b"\1" + below[i] + below[i + 1]) for i in range(0, len(below) - 1, 2)])
 
     def root(self, size):
-        parts, start = [], 0
-        for level in range(len(self.levels) - 1, -1, -1):
-            if size - start >= 1 << level:
-                parts.append(self.levels[level][start >> level])
-                start += 1 << level
-        result = parts.pop() if parts else sha256(b"")
-        while parts:
-            result = sha256(b"\1" + parts.pop() + result)
-        return result
+        result = b""
+        for level in self.levels:  # a tree of size leaves ends in one of 2**k where size has that bit
+            if size & 1:
+                result = sha256(b"\1" + level[size - 1] + result) if result else level[size - 1]
+            size >>= 1
+        return result or sha256(b"")
 
 # ==== Notes: journal.md, Notes (C2SP signed notes, cosignature/v1) ==================================
 
 DIRECTORY, WITNESS = 1, 4  # the types of keys
-NOTE = re.compile(rb"([^\n]+\n[1-9]\d*\n[^\n]+\nhash [0-9a-f]{64} time \S+\n)\n"
+NOTE = re.compile(rb"\n*([^\n]+\n[1-9]\d*\n[^\n]+\nhash [0-9a-f]{64} time \S+\n)\n"
                   rb"((?:\xe2\x80\x94 [^\n]+\n){1,17})(?:\n|\Z)")
 
 def key_id(name, kind, key):
@@ -309,16 +307,13 @@ class Note:
         return signed
 
 def notes_of(data, file):
-    """(the notes of a file, one after the other, an empty line between; the bytes from where none follows)."""
-    notes, start = [], 0
-    while data[start:].strip(b"\n"):
-        start = len(data) - len(data[start:].lstrip(b"\n"))
-        match = NOTE.match(data, start)
-        if not match:
-            break
+    """(the notes of a file, an empty line between two; the bytes from where none follows)."""
+    notes, end, match = [], 0, NOTE.match(data)
+    while match:
         notes.append(Note(match, file))
-        start = match.end()
-    return notes, data[start:].lstrip(b"\n")
+        end = match.end()
+        match = NOTE.match(data, end)
+    return notes, data[end:].lstrip(b"\n")
 
 # -- notes that people hand back, without what editors and mail programs put around them
 
@@ -344,7 +339,8 @@ def misshapen(rows, number, at, file):
     row = rows[number - 1].decode("utf-8", "replace")
     said = "line %d of %s is not %s, but %.200a" % (number, file, SHAPES[at][1], row)
     for end in range(number + 1, number + 4):
-        if row and any(SHAPES[at][0].fullmatch(between.join(rows[number - 1:end])) for between in (b"", b" ")):
+        whole = [between.join(rows[number - 1:end]) for between in (b"", b" ")]
+        if row and any(map(SHAPES[at][0].fullmatch, whole)):
             return "%s: lines %d to %d are one line that was cut" % (said, number, end)
     return said
 
@@ -371,8 +367,8 @@ def kept_notes(data, file):
         else:
             other += row != b""
     if not notes:
-        raise Broken("%s has no note: no line, from the first on, is %s%s" % (
-            file, SHAPES[0][1], encoded(data)))
+        why = SHAPES[0][1] + encoded(data)
+        raise Broken("%s has no note: no line, from the first on, is %s" % (file, why))
     notes, rest = notes_of(notes[1:], None)
     if rest:
         raise Broken("%s has a note that is too long" % file)
@@ -400,7 +396,7 @@ class Chain:
         try:
             self.run()
         except (Broken, OSError) as error:
-            self.problems.append(problem("failed", str(error)))
+            self.found("failed", str(error))
             self.result["books"] = NO_BOOKS
             del self.remarks[len(given.passed):]
         self.problems += self.damage[:1]  # of damage the first is told
@@ -417,8 +413,9 @@ class Chain:
             raise OSError("%s is not a folder" % path)
         return sorted(os.listdir(path)) if os.path.lexists(path) else []
 
-    def damaged(self, text, *place):
-        self.damage.append(problem("damaged", text, *place))
+    def found(self, *what, **members):
+        one = problem(*what, **members)
+        (self.damage if one["kind"] == "damaged" else self.problems).append(one)
 
     def remark(self, kind, seq, text):
         self.remarks.append({"kind": kind, "seq": seq, "text": text})
@@ -430,19 +427,20 @@ class Chain:
             raise Broken(self.given.error or "%s is not a directory; unpack an archive first" % self.folder)
         for name in self.names_in("journal"):
             if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name):
-                self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
+                self.found("damaged", "journal/%s is no file of a journal" % name, "journal/" + name)
         text = self.file("FORMAT")
         if text is None and not self.names_in("journal") and not self.names_in("keys"):
             raise Broken("no journal is here")
         form = re.fullmatch(rb"waybill-journal v([1-9][0-9]{0,17}) ([A-Za-z0-9]+)\n", text or b"")
         version = int(form.group(1)) if form else 0
         if not form:
-            self.damaged("FORMAT is missing, or is not in its form", "FORMAT")
+            self.found("damaged", "FORMAT is missing, or is not in its form", "FORMAT")
         elif version != 3:
-            kind, when = ("newer", "written by a newer version") if version > 3 else (
-                "failed", "made before the first release")
-            self.problems.append(problem(kind, "%s: FORMAT says version %d, and this program reads version 3" % (
-                when, version), "FORMAT"))
+            kind, when = "failed", "made before the first release"
+            if version > 3:
+                kind, when = "newer", "written by a newer version"
+            self.found(kind, "%s: FORMAT says version %d, and this program reads version 3" % (
+                when, version), "FORMAT")
         if self.damage or self.problems:
             return
         # What a server writes while this reads is of lines that come later: the journal is read last.
@@ -458,7 +456,7 @@ class Chain:
         key = self.key_of(self.origin)
         self.result["key"] = verifier_text(self.origin, key) if key else ""
         if not self.lines and not self.bad and self.names_in("keys"):
-            self.damaged("there are keys, and no line of the journal", "journal")
+            self.found("damaged", "there are keys, and no line of the journal", "journal")
             return
         self.tree = Tree([line.leaf for line in self.lines])
         self.result.update(lines=len(self.lines), files=len(self.files), checkpoints=len(self.notes),
@@ -544,7 +542,7 @@ class Chain:
             self.bad = problem("damaged", "lines from %d on are missing: %s that they were there" % (
                 seq, shown), self.lines[-1].place[0] if self.lines else "", 0, 0, seq)
         if self.bad:
-            (self.damage if self.bad["kind"] == "damaged" else self.problems).append(self.bad)
+            self.found(**self.bad)
 
     # -- journal.md, Notes: names and keys
 
@@ -611,7 +609,7 @@ class Chain:
             if newest is not None and (log is None or not notes_of(newest, "")[0] or newest not in log):
                 raise Broken("checkpoint is not in checkpoints.log")
         except Broken as error:
-            self.damaged(str(error), "checkpoints.log")
+            self.found("damaged", str(error), "checkpoints.log")
 
     def is_signed(self, note):
         """Whether the key beside a note has signed it; if not, it is forked."""
@@ -620,7 +618,7 @@ class Chain:
         signed = note.signed_by(note.origin, note.key)
         if not signed:
             text = "another journal: a note in %s is not signed by the key beside it" % note.file
-            self.problems.append(problem("forked", text))
+            self.found("forked", text)
         return signed
 
     def judge_notes(self):
@@ -632,7 +630,7 @@ class Chain:
             wrong = sorted((why for why in wrong if why), key=lambda why: why[0].startswith("another"))
             if wrong:
                 self.fork, text = True, "%s; other notes that do not fit: %d" % (wrong[0][0], len(wrong) - 1)
-                self.problems.append(problem("forked", text, "", 0, 0, wrong[0][1]))
+                self.found("forked", text, "", 0, 0, wrong[0][1])
         self.newest = max([note.lines for note in self.fitting], default=0)
 
     def why_not(self, note):
@@ -661,10 +659,12 @@ class Chain:
         begun = self.file("checkpoint.key") is not None or any(
             note.origin == self.origin for note in self.notes + self.given.notes)
         if self.whole and begun and self.pub and self.names[self.origin] not in (None, self.pub):
-            self.damaged("checkpoint.pub is not the key that the journal names", "checkpoint.pub")
-        for line in gone_parts(self.lines) if self.whole else []:
-            self.damaged("the personal part of line %d is gone, and no line names it as erased" % line.seq,
-                         *line.place, line.seq)
+            self.found("damaged", "checkpoint.pub is not the key that the journal names", "checkpoint.pub")
+        named = set().union(*map(erased_by, self.lines))
+        for line in self.lines:
+            if self.whole and line.erased and (line.seq, nanoseconds(line.erased)) not in named:
+                text = "the personal part of line %d is gone, and no line names it as erased" % line.seq
+                self.found("damaged", text, *line.place, line.seq)
         for name in self.names_in("tree") if self.whole and not self.fork else []:
             level, data = int(name) if re.fullmatch(r"\d\d", name) else 1, self.file("tree", name) or b""
             if level % 8:
@@ -721,7 +721,7 @@ class Chain:
 
     def check_signers(self):
         if self.lines and not self.notes and not self.given.notes:
-            self.problems.append(problem("unsigned", "there are %d lines, but no note" % len(self.lines)))
+            self.found("unsigned", "there are %d lines, but no note" % len(self.lines))
         for name, key in self.given.witnesses:
             seconds = [(note.lines, note.signed_by(name, key, WITNESS)) for note in self.fitting]
             lines, second = max([pair for pair in seconds if pair[1]], default=(0, 0))
@@ -730,7 +730,7 @@ class Chain:
             left = self.lines[lines:]
             if left and (not second or self.lines[-1].now - left[0].now > self.given.within):
                 text = "the witness %s has not signed line %d, of %s" % (name, lines + 1, left[0].time)
-                self.problems.append(problem("unwitnessed", text))
+                self.found("unwitnessed", text)
 
     def tell(self):
         result = self.result
@@ -771,11 +771,6 @@ def erased_by(line):
     named = {(seq, nanoseconds(line.time)) for seq in lines}
     named.update((int(seq), nanoseconds(when)) for seq, when in erased.items())
     return {(seq, when) for seq, when in named if seq < line.seq}
-
-def gone_parts(lines):
-    """The lines whose personal part is gone, and of which no later line says that it was erased then."""
-    named = set().union(*map(erased_by, lines))
-    return [line for line in lines if line.erased and (line.seq, nanoseconds(line.erased)) not in named]
 
 # ==== The command line ==============================================================================
 
@@ -834,11 +829,8 @@ def main(words):
         codes.append(3 if kinds == {"torn"} else 1 if kinds else 0)
     return max(codes, key=(0, 3, 1).index)
 
-def is_cut():
-    """Whether this file ends where part two would begin."""
-    return "\n# PART TWO" not in (read_file(globals().get("__file__", "")) or b"").decode()
-
-if __name__ == "__main__" and is_cut():
+# Python has read this file to its end: it knows here already whether part two makes a class Audit.
+if __name__ == "__main__" and "Audit" not in sys._getframe().f_code.co_names:
     sys.exit(main(sys.argv[1:]))
 
 # PART TWO: the members of lines, the books, and the files of reports
@@ -949,7 +941,7 @@ FarePerKm: currency text, micros int
 Former: kind text, id text, slug text, name? text, zone? text, lat? number, lon? number
 Withheld: company row, route row, from? text, to? text, currency? text
 """
-LATE = {"ticket.asked": "action", "ticket.paid": "sends?", "ticket.booked": "sends?"}  # these stand after retry
+LATE = {"ticket.asked": "action", "ticket.paid": "sends?", "ticket.booked": "sends?"}  # they follow retry
 FREQUENT = ("booking.created", "ticket.asked", "ticket.paid", "ticket.booked")
 
 def whole(bits, least=None):
@@ -1090,7 +1082,7 @@ def percent(amount, share):
     return (amount * share + 5000) // 10000
 
 def kept(row, **others):
-    """What a form keeps of a row, with other numbers: not the names in other languages, nor what is an area."""
+    """What a form keeps of a row, with other numbers: no names in other languages, and no areas."""
     return {name: value for name, value in {**row, **others}.items() if name not in ("names", "area")}
 
 class Form:
@@ -1188,11 +1180,11 @@ class Timetable:
         rules = [row for row in self.tables["RefundRules"] if row["route"] == number] or \
             [row for row in self.tables["RefundRules"] if (row["company"], row["route"]) == (company, -1)]
         rules.sort(key=lambda row: -row["hours"])
+        discounts = [kept(row, route=0) for row in self.tables["Discounts"] if row["route"] == number]
         form = {"trip": trip["id"], "name": trip.get("name"), "phones": trip.get("phones"),
                 "company": self.tables["Companies"][company], "bus": bus, "stops": calls,
                 "route": kept(route, company=0, name=route.get("name", ends)),
-                "rules": [kept(row, company=0, route=0) for row in rules],
-                "discounts": [kept(row, route=0) for row in self.tables["Discounts"] if row["route"] == number]}
+                "rules": [kept(row, company=0, route=0) for row in rules], "discounts": discounts}
         return {name: value for name, value in form.items() if value}
 
     def day_starts(self, trip, day):
@@ -1329,7 +1321,7 @@ class Ticket:
         return self.price() if phase == "Paid" else 0
 
 class Books:
-    """A line of type A.B is read by on_A_B, or by on_A: it raises NotThere where the line cannot be applied."""
+    """A line of type A.B is read by on_A_B or on_A, which raises NotThere where the line cannot be applied."""
 
     def __init__(self, timetable_of):
         self.timetable_of = timetable_of  # gives the timetable of a line timetable.imported, or None
@@ -1427,14 +1419,15 @@ class Books:
             rides.append(Leg(run, row["from"], row["to"], row["amount"]))
             if not 0 <= row["from"] < row["to"] < len(run.form.stops) or \
                     not -1 <= row["discount"] < len(run.form.discounts):
-                raise NotThere("its form has no ride from %(from)d to %(to)d, or no discount %(discount)d" % row)
+                raise NotThere("a form has no ride from %(from)d to %(to)d, or no discount %(discount)d" % row)
         self.forms.update(forms)
         self.runs.update(runs)
         self.latest.update({run.name: run for run in runs.values()})
         self.check_sale(data, rides)
         booking = self.bookings[data["booking"]] = Booking(data["booking"], data["partner"], self.seq)
         for row in rows:
-            legs = [Leg(leg.run, leg.start, leg.end, leg.amount, seat) for leg, seat in zip(rides, row["seats"])]
+            legs = [Leg(leg.run, leg.start, leg.end, leg.amount, seat)
+                    for leg, seat in zip(rides, row["seats"])]
             ticket = self.tickets[row["id"]] = Ticket(row["id"], booking, self.now, legs, data["currency"])
             booking.tickets.append(ticket)
             for name in {leg.run.name for leg in legs}:
@@ -1509,8 +1502,8 @@ class Books:
         run, starts = leg.run, timetable.day_starts(leg.run.form.trip, leg.run.day)
         ahead = 0 if starts is None else starts + self.shift.get(run.name, 0) - run.start
         if ahead and not self.zone:
-            self.zone = self.seq, "the service day of a run of trip %s starts %d s later by the clock of %s " \
-                "here than it was sold" % (run.form.trip, ahead, timetable.company_of(run.form.trip)["zone"])
+            self.zone = self.seq, "the service day of a run of trip %s starts %d s later by the clock of " \
+                "%s here than it was sold" % (run.form.trip, ahead, timetable.company_of(run.form.trip)["zone"])
 
     def check_price(self, currency, legs):
         """By the timetable in force, or one that was replaced less than 20 minutes before."""
@@ -1694,7 +1687,8 @@ class Books:
     def check_run(self, name):
         timetable = self.in_force()
         self.expect(name in self.on or self.imports and (not timetable or timetable.runs_on(*name)),
-                    "nobody has sold trip %s on that day, and the timetable in force has no such run", name[0])
+                    "nobody has sold trip %s on that day, and the timetable in force has no such run",
+                    name[0])
 
     def expect_tickets(self, rows, said, right):
         """Tells of the first ticket of a line that is another than it should be. said are words about each of
@@ -1883,23 +1877,23 @@ class Books:
         """What follows from the rules: where it does not hold though each line did, the last is named."""
         self.faults = []
         for ticket in self.tickets.values():
+            back, paid = (hundredths(sum, ticket.currency) for sum in (ticket.refund, ticket.paid()))
             self.expect(0 <= ticket.refund <= ticket.paid() and ticket in ticket.booking.tickets,
-                        "ticket %s: %s is given back of %s that was paid", ticket.id,
-                        hundredths(ticket.refund, ticket.currency), hundredths(ticket.paid(), ticket.currency))
+                        "ticket %s: %s is given back of %s that was paid", ticket.id, back, paid)
         for name in self.on:
             for (ticket, one), (other, two) in itertools.combinations(self.living_legs(name), 2):
                 shared = ticket is not other and one.seat == two.seat and any(
                     overlap_in(leg.run.form, one, two) for leg in (one, two))
-                self.expect(not shared, "tickets %s and %s have seat %d at the same time", ticket.id, other.id,
-                            one.seat)
+                self.expect(not shared, "tickets %s and %s have seat %d at the same time",
+                            ticket.id, other.id, one.seat)
         self.tell()
 
 def refund_words(ticket, refunded, refund, grace=False, terms=()):
     text = "%s, %s" % ("refunded" if refunded else "not refunded", hundredths(refund, ticket.currency))
     text += ", within 20 minutes" if grace else ""
     for term in terms:
-        text += ", %s by rule %s of %s" % (hundredths(term["refund"], ticket.currency), term["rule"] or "none",
-                                           hundredths(term["percent"], "%"))
+        refund, share = hundredths(term["refund"], ticket.currency), hundredths(term["percent"], "%")
+        text += ", %s by rule %s of %s" % (refund, term["rule"] or "none", share)
     return text
 
 class Audit(Chain):
@@ -1922,13 +1916,13 @@ class Audit(Chain):
             except OSError:
                 data = None
             if data is None or sha256(data).hex() != line.data["sha256"]:
-                self.damaged("%s, which line %d names, is missing or was changed; put it back" % (
+                self.found("damaged", "%s, which line %d names, is missing or was changed; put it back" % (
                     name, line.seq), name)
                 return None
             try:
                 self.timetables[name] = Timetable(data)
             except (Broken, Newer, KeyError, ValueError, AttributeError) as error:
-                self.damaged("%s is not a timetable: %s" % (name, error), name)
+                self.found("damaged", "%s is not a timetable: %s" % (name, error), name)
         return self.timetables[name]
 
     def check_books(self):
@@ -1942,7 +1936,7 @@ class Audit(Chain):
         self.problems += books.problems[:100]
         if len(books.problems) > 100:
             text = "and %d other lines break a rule" % (len(books.problems) - 100)
-            self.problems.append(problem("books", text))
+            self.found("books", text)
         if self.lines and books.all_applied and not self.damage and self.whole:
             self.result["books"] = books.figures(last)
             self.check_beside(books, imports)
@@ -1971,7 +1965,7 @@ class Audit(Chain):
                 missing.append(made[0].seq)
             elif sha256(data).hex() != made[1]:
                 text = "the file is not the report that was written"
-                self.problems.append(problem("books", text, name, seq=made[0].seq))
+                self.found("books", text, name, seq=made[0].seq)
         if missing:
             self.remark("missing", min(missing), "files of %d reports are not here" % len(missing))
 
