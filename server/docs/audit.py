@@ -677,25 +677,24 @@ class Chain:
     # -- rules.md, Remarks; unsigned; unwitnessed
 
     def tell_remarks(self):
-        asked, lines = [], {"clock.set": [], "unsigned": []}
+        witnesses, clocks, unsigned = [], [], []
         for line in self.lines:
-            lines.get(line.type, []).append(line)
             if line.type == "repaired":
-                self.remark("repaired", line.seq, "line %d: the journal was cut here: %s" % (
-                    line.seq, line.data.get("reason")))
-            if line.type == "forked":
+                text = "line %d: the journal was cut here: %s" % (line.seq, line.data.get("reason"))
+                self.remark("repaired", line.seq, text)
+            elif line.type == "forked":
                 self.remark("forked", line.seq, "line %d: the directory is a copy; from here on it is %s" % (
                     line.seq, line.data.get("origin")))
-            if line.type == "opened" and "unsigned" in line.data:
-                lines["unsigned"].append(line)
-            now = line.data.get("witnesses") if line.type == "opened" else None
-            if now is not None and now != asked:
-                self.remark("witness", line.seq, "line %d changes the witnesses to %s" % (
-                    line.seq, words(now)))
-                asked = now
-        for kind, some, what in (
-                ("unsigned", lines["unsigned"], "a start took over lines that no note covered"),
-                ("clock", lines["clock.set"], "a test clock was set")):
+            elif line.type == "clock.set":
+                clocks.append(line)
+            elif line.type == "opened":
+                unsigned += [line] if "unsigned" in line.data else []
+                if line.data.get("witnesses") not in (None, witnesses):
+                    witnesses = line.data["witnesses"]
+                    text = "line %d changes the witnesses to %s" % (line.seq, words(witnesses))
+                    self.remark("witness", line.seq, text)
+        for kind, some, what in (("unsigned", unsigned, "a start took over lines that no note covered"),
+                                 ("clock", clocks, "a test clock was set")):
             if some:
                 self.remark(kind, some[0].seq, "%s: first by line %d, last by line %d, %d times in all" % (
                     what, some[0].seq, some[-1].seq, len(some)))
@@ -953,7 +952,7 @@ def form_of(pattern):
 
 def is_date(value):
     try:
-        return form_of(r"\d{4}-\d\d-\d\d")(value) and bool(day_number(value) or True)
+        return bool(form_of(r"\d{4}-\d\d-\d\d")(value)) and day_number(value) is not None
     except ValueError:
         return False
 
@@ -1245,15 +1244,6 @@ def kilometres(stops):
 
 # ==== Rides and runs: rules.md, Seats; journal.md, Forms and runs ===================================
 
-def ride_in(start, end, form, other):
-    """The ride from start to end in a form, as a ride in another form: of nothing if they are equal there."""
-    if form.calls == other.calls:
-        return start, end
-    known = other.position
-    start = next((known[call] for call in reversed(form.calls[:start + 1]) if call in known), 0)
-    end = next((known[call] for call in form.calls[end:] if call in known), len(other.calls) - 1)
-    return min(start, end), max(start, end)
-
 def overlap_in(form, one, two):
     """Whether the rides of two legs overlap in a form."""
     a, b = one.ride_in(form), two.ride_in(form)
@@ -1282,7 +1272,13 @@ class Leg:
         return (self.departure() // 1000 + self.run.offsets[self.start]) // 86400
 
     def ride_in(self, form):
-        return ride_in(self.start, self.end, self.run.form, form)
+        """(from, to) of its ride, in another form of the run: of nothing if they are equal there."""
+        calls, known = self.run.form.calls, form.position
+        if calls == form.calls:
+            return self.start, self.end
+        start = next((known[call] for call in reversed(calls[:self.start + 1]) if call in known), 0)
+        end = next((known[call] for call in calls[self.end:] if call in known), len(form.calls) - 1)
+        return min(start, end), max(start, end)
 
 # ==== What is remembered, and each line against it: rules.md ========================================
 
@@ -1321,7 +1317,7 @@ class Ticket:
         return self.price() if phase == "Paid" else 0
 
 class Books:
-    """A line of type A.B is read by on_A_B or on_A, which raises NotThere where the line cannot be applied."""
+    """A line of type A.B is read by on_A_B, or on_A: they raise NotThere where it cannot be applied."""
 
     def __init__(self, timetable_of):
         self.timetable_of = timetable_of  # gives the timetable of a line timetable.imported, or None
@@ -1349,7 +1345,8 @@ class Books:
             elif line.type not in OWN:
                 self.expect("before" not in line.data, "it has 'before' but changes no booking")
             if "retry" in line.data and line.type not in OWN:
-                partner = line.data.get("partner") or self.bookings[line.data["booking"]].partner
+                booking = self.bookings.get(line.data.get("booking"))
+                partner = line.data.get("partner") or booking and booking.partner
                 self.answered[partner, line.data["retry"]["key"]] = self.now
         except NotThere as error:
             self.all_applied = False
@@ -1419,7 +1416,7 @@ class Books:
             rides.append(Leg(run, row["from"], row["to"], row["amount"]))
             if not 0 <= row["from"] < row["to"] < len(run.form.stops) or \
                     not -1 <= row["discount"] < len(run.form.discounts):
-                raise NotThere("a form has no ride from %(from)d to %(to)d, or no discount %(discount)d" % row)
+                raise NotThere("no ride from %(from)d to %(to)d, or no discount %(discount)d, there" % row)
         self.forms.update(forms)
         self.runs.update(runs)
         self.latest.update({run.name: run for run in runs.values()})
@@ -1502,8 +1499,9 @@ class Books:
         run, starts = leg.run, timetable.day_starts(leg.run.form.trip, leg.run.day)
         ahead = 0 if starts is None else starts + self.shift.get(run.name, 0) - run.start
         if ahead and not self.zone:
+            zone = timetable.company_of(run.form.trip)["zone"]
             self.zone = self.seq, "the service day of a run of trip %s starts %d s later by the clock of " \
-                "%s here than it was sold" % (run.form.trip, ahead, timetable.company_of(run.form.trip)["zone"])
+                "%s here than it was sold" % (run.form.trip, ahead, zone)
 
     def check_price(self, currency, legs):
         """By the timetable in force, or one that was replaced less than 20 minutes before."""
@@ -1929,8 +1927,7 @@ class Audit(Chain):
         self.timetables, books = {}, Books(self.timetable_of)
         for line in self.lines:
             books.read(line)
-        imports = [line for line in self.lines if line.type == "timetable.imported" and not line.lacks]
-        last = self.timetable_of(imports[-1]) if imports else None
+        last = books.in_force()  # which is read in any case
         if self.lines and not books.problems and not self.damage:
             books.check_sums()
         self.problems += books.problems[:100]
@@ -1939,17 +1936,17 @@ class Audit(Chain):
             self.found("books", text)
         if self.lines and books.all_applied and not self.damage and self.whole:
             self.result["books"] = books.figures(last)
-            self.check_beside(books, imports)
+            self.check_beside(books)
         if not books.all_applied:
             self.not_checked = "; no figures: some lines could not be applied; correct the first one, and " \
                 "run this again"
 
-    def check_beside(self, books, imports):
+    def check_beside(self, books):
         """rules.md, Reports; Remarks: zone, beyond, missing."""
         if books.zone:
             self.remark("zone", *books.zone)
         named = {"reports/%s.csv" % id for id in books.reports}
-        named.update("timetables/%s.jsonl" % line.data["sha256"] for line in imports)
+        named.update("timetables/%s.jsonl" % line.data["sha256"] for line in books.imports)
         beyond = [name for name in self.beside if name not in named and self.is_beyond(name)]
         if beyond:
             self.remark("beyond", len(self.lines), "no line names %s; files like that: %d" % (
