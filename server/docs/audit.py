@@ -62,7 +62,7 @@ def unbase64(text):
     except ValueError:
         data = None
     if data is None or base64.b64encode(data).decode() != text:
-        raise Broken("%r is not base64" % text[:60])
+        raise Broken("%s is not base64" % text[:60])
     return data
 
 def nanoseconds(text):
@@ -999,14 +999,16 @@ def schema_of(text):
     return schema
 
 SCHEMA = schema_of(TABLES)
+TABLE_NAMES = {name for name in SCHEMA if name[0].isupper()}  # of a timetable
 RARE = str.maketrans({letter: "\\u%04x" % ord(letter) for letter in "<>&\u2028\u2029"})
 
 def check_strings(text):
     """Raises Newer where a string is not written as those of rare lines are: journal.md, The types."""
     for string in STRINGS.findall(text):
-        if re.search(rb"[\\<>&]|\xe2\x80[\xa8\xa9]", string) and string.decode() != \
-                json.dumps(json.loads(string), ensure_ascii=False).translate(RARE):
-            raise Newer("%.80r is written otherwise" % string)
+        if re.search(rb"[\\<>&]|\xe2\x80[\xa8\xa9]", string):
+            right = json.dumps(json.loads(string), ensure_ascii=False).translate(RARE)
+            if string.decode() != right:
+                raise Newer("the text %.80s is written otherwise than %.80s" % (string.decode(), right))
 
 def check_kind(value, kind, name, null=False):
     """The value, if it is of its kind; else raises Newer. A list without elements may be null, if null says
@@ -1106,10 +1108,13 @@ MAX_STOPS = 512
 
 class Timetable:
     def __init__(self, data):
-        """Of other data than a timetable it raises something."""
+        """Of other data than a timetable it raises Broken or Newer."""
         self.tables, self.forms, names = collections.defaultdict(list), {}, []
         for text in data.split(b"\n")[:-1]:
-            (name, row), = decode(text).items()
+            value = decode(text)
+            if not isinstance(value, dict) or len(value) != 1 or not TABLE_NAMES.issuperset(value):
+                raise Broken("one of its lines is not a row of a table")
+            (name, row), = value.items()
             check_strings(text)
             self.tables[name].append(check_kind(row, name, name, True))
             names.append(name)
@@ -1919,7 +1924,7 @@ class Audit(Chain):
                 return None
             try:
                 self.timetables[name] = Timetable(data)
-            except (Broken, Newer, KeyError, ValueError, AttributeError) as error:
+            except (Broken, Newer) as error:
                 self.found("damaged", "%s is not a timetable: %s" % (name, error), name)
         return self.timetables[name]
 
