@@ -433,14 +433,13 @@ class Chain:
             raise Broken("no journal is here")
         form = re.fullmatch(rb"waybill-journal v([1-9][0-9]{0,17}) ([A-Za-z0-9]+)\n", text or b"")
         version = int(form.group(1)) if form else 0
+        said = "FORMAT says version %d, and this program reads version 3" % version
         if not form:
             self.found("damaged", "FORMAT is missing, or is not in its form", "FORMAT")
-        elif version != 3:
-            kind, when = "failed", "made before the first release"
-            if version > 3:
-                kind, when = "newer", "written by a newer version"
-            self.found(kind, "%s: FORMAT says version %d, and this program reads version 3" % (
-                when, version), "FORMAT")
+        elif version > 3:
+            self.found("newer", "written by a newer version: " + said, "FORMAT")
+        elif version < 3:
+            self.found("failed", "made before the first release: " + said, "FORMAT")
         if self.damage or self.problems:
             return
         # What a server writes while this reads is of lines that come later: the journal is read last.
@@ -1386,8 +1385,8 @@ class Books:
         right = {booking: self.last.get(booking, 0) for booking in bookings}
         if several is None:
             right = right[bookings[0]]
-        stands = self.line.data.get("before")
-        self.expect(stands == right, "before is %s, and the line before is %s", words(stands), words(right))
+        stands = self.line.data.get("before", "missing")
+        self.expect(stands == right, "before is %s; by the rules it is %s", words(stands), words(right))
         self.last.update({booking: self.seq for booking in bookings})
 
     def remember_messages(self, data):
@@ -1523,7 +1522,7 @@ class Books:
             first = first or right
         costs = ["no price" if amount is None else hundredths(amount, currency) for amount in first]
         self.expect(first == stands, "the legs were sold for %s, but cost %s by the timetable in force",
-                    words([hundredths(amount, currency) for amount in stands]), words(costs))
+                    " and ".join(hundredths(amount, currency) for amount in stands), " and ".join(costs))
         self.expect(first != stands, "nobody can change from leg 1 to leg 2, by the timetable in force")
 
     def amount(self, timetable, currency, leg):
@@ -1699,7 +1698,7 @@ class Books:
         form = "%s of booking %s of partner %s, %s"
         stands = [form % (row["id"], row["booking"], row["partner"], word) for row, word in zip(rows, said)]
         right = [form % (one.id, one.booking.id, one.booking.partner, word) for one, word in right.items()]
-        for number, (one, other) in enumerate(itertools.zip_longest(stands, right, fillvalue="none"), 1):
+        for number, (one, other) in enumerate(itertools.zip_longest(stands, right, fillvalue="not there"), 1):
             if one != other:
                 self.expect(False, "its ticket %d is %s; by the rules it is %s", number, one, other)
                 return
@@ -1892,11 +1891,11 @@ class Books:
         self.tell()
 
 def refund_words(ticket, refunded, refund, grace=False, terms=()):
-    text = "%s, %s" % ("refunded" if refunded else "not refunded", hundredths(refund, ticket.currency))
-    text += ", within 20 minutes" if grace else ""
+    text = "%s (%s)" % ("refunded" if refunded else "not refunded", hundredths(refund, ticket.currency))
+    text += " within 20 minutes" if grace else ""
     for term in terms:
         refund, share = hundredths(term["refund"], ticket.currency), hundredths(term["percent"], "%")
-        text += ", %s by rule %s of %s" % (refund, term["rule"] or "none", share)
+        text += ", %s by %s (%s)" % (refund, "rule " + term["rule"] if term["rule"] else "no rule", share)
     return text
 
 class Audit(Chain):
