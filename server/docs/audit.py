@@ -62,13 +62,23 @@ def unbase64(text):
     except ValueError:
         data = None
     if data is None or base64.b64encode(data).decode() != text:
-        raise Broken("%r is not base64" % text[:60])
+        raise Broken("%s is not base64" % text[:60])
     return data
 
 def nanoseconds(text):
     """An instant as in 2026-11-20T19:35:47.572Z, in nanoseconds since 1970."""
     whole, _, part = text.rstrip("Z").partition(".")
     return calendar.timegm(datetime.fromisoformat(whole).timetuple()) * 10**9 + int(part.ljust(9, "0"))
+
+def words(value):
+    """A value in a sentence, without the signs of a programming language."""
+    if isinstance(value, dict):
+        value = ["%s: %s" % (name, value[name]) for name in sorted(value)]
+    return (", ".join(map(str, value)) if isinstance(value, list) else str(value)) or "none"
+
+def hundredths(number, unit):
+    """As in 36.00 UAH, which is 3600, or 50.00 %."""
+    return "%s%d.%02d %s" % ("-" if number < 0 else "", *divmod(abs(number), 100), unit)
 
 def problem(kind, text, file="", line=0, byte=0, seq=0):
     return {"kind": kind, "file": file, "line": line, "byte": byte, "seq": seq, "text": text}
@@ -169,7 +179,8 @@ def decode(text, strict=True):
     """The value of a text in JSON. Where it is not strict, as of lines of the journal's own, a member that is
     given twice and what is not in UTF-8 are passed over."""
     try:
-        value = (DECODER if strict else LENIENT).decode(text.decode("utf-8", "strict" if strict else "replace"))
+        decoder, errors = (DECODER, "strict") if strict else (LENIENT, "replace")
+        value = decoder.decode(text.decode("utf-8", errors))
         if strict and b"\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails where half a character stands
     except (UnicodeDecodeError, UnicodeEncodeError):
@@ -197,7 +208,8 @@ def read_line(raw, before, last):
     whole = decode(raw, not is_own)
     if is_own:
         decode(line.text[head.end() - 76:-1], False)  # its data, once
-    if list(whole)[6:] not in ([], ["personal"]) or not is_own and re.search(rb"\s", STRINGS.sub(b"", line.text)):
+    has_blanks = re.search(rb"\s", STRINGS.sub(b"", line.text))
+    if list(whole)[6:] not in ([], ["personal"]) or has_blanks and not is_own:
         raise Newer("it does not have the form of a line")
     line.seq, line.synced, line.time, line.type, line.data = (whole[name] for name in list(whole)[1:6])
     line.part = whole.get("personal")
@@ -234,20 +246,17 @@ class Tree:
             self.levels.append([sha256(b"\1" + below[i] + below[i + 1]) for i in range(0, len(below) - 1, 2)])
 
     def root(self, size):
-        parts, start = [], 0
-        for level in range(len(self.levels) - 1, -1, -1):
-            if size - start >= 1 << level:
-                parts.append(self.levels[level][start >> level])
-                start += 1 << level
-        result = parts.pop() if parts else sha256(b"")
-        while parts:
-            result = sha256(b"\1" + parts.pop() + result)
-        return result
+        result = b""
+        for level in self.levels:  # a tree of size leaves ends in one of 2**k where size has that bit
+            if size & 1:
+                result = sha256(b"\1" + level[size - 1] + result) if result else level[size - 1]
+            size >>= 1
+        return result or sha256(b"")
 
 # ==== Notes: journal.md, Notes (C2SP signed notes, cosignature/v1) ==================================
 
 DIRECTORY, WITNESS = 1, 4  # the types of keys
-NOTE = re.compile(rb"([^\n]+\n[1-9]\d*\n[^\n]+\nhash [0-9a-f]{64} time \S+\n)\n"
+NOTE = re.compile(rb"\n*([^\n]+\n[1-9]\d*\n[^\n]+\nhash [0-9a-f]{64} time \S+\n)\n"
                   rb"((?:\xe2\x80\x94 [^\n]+\n){1,17})(?:\n|\Z)")
 
 def key_id(name, kind, key):
@@ -298,16 +307,13 @@ class Note:
         return signed
 
 def notes_of(data, file):
-    """(the notes of a file, one after the other, an empty line between; the bytes from where none follows)."""
-    notes, start = [], 0
-    while data[start:].strip(b"\n"):
-        start = len(data) - len(data[start:].lstrip(b"\n"))
-        match = NOTE.match(data, start)
-        if not match:
-            break
+    """(the notes of a file, an empty line between two; the bytes from where none follows)."""
+    notes, end, match = [], 0, NOTE.match(data)
+    while match:
         notes.append(Note(match, file))
-        start = match.end()
-    return notes, data[start:].lstrip(b"\n")
+        end = match.end()
+        match = NOTE.match(data, end)
+    return notes, data[end:].lstrip(b"\n")
 
 # -- notes that people hand back, without what editors and mail programs put around them
 
@@ -333,7 +339,8 @@ def misshapen(rows, number, at, file):
     row = rows[number - 1].decode("utf-8", "replace")
     said = "line %d of %s is not %s, but %.200a" % (number, file, SHAPES[at][1], row)
     for end in range(number + 1, number + 4):
-        if row and any(SHAPES[at][0].fullmatch(between.join(rows[number - 1:end])) for between in (b"", b" ")):
+        whole = [between.join(rows[number - 1:end]) for between in (b"", b" ")]
+        if row and any(map(SHAPES[at][0].fullmatch, whole)):
             return "%s: lines %d to %d are one line that was cut" % (said, number, end)
     return said
 
@@ -360,8 +367,8 @@ def kept_notes(data, file):
         else:
             other += row != b""
     if not notes:
-        raise Broken("%s has no note: no line, from the first on, is %s%s" % (
-            file, SHAPES[0][1], encoded(data)))
+        why = SHAPES[0][1] + encoded(data)
+        raise Broken("%s has no note: no line, from the first on, is %s" % (file, why))
     notes, rest = notes_of(notes[1:], None)
     if rest:
         raise Broken("%s has a note that is too long" % file)
@@ -389,7 +396,7 @@ class Chain:
         try:
             self.run()
         except (Broken, OSError) as error:
-            self.problems.append(problem("failed", str(error)))
+            self.found("failed", str(error))
             self.result["books"] = NO_BOOKS
             del self.remarks[len(given.passed):]
         self.problems += self.damage[:1]  # of damage the first is told
@@ -406,8 +413,9 @@ class Chain:
             raise OSError("%s is not a folder" % path)
         return sorted(os.listdir(path)) if os.path.lexists(path) else []
 
-    def damaged(self, text, *place):
-        self.damage.append(problem("damaged", text, *place))
+    def found(self, *what, **members):
+        one = problem(*what, **members)
+        (self.damage if one["kind"] == "damaged" else self.problems).append(one)
 
     def remark(self, kind, seq, text):
         self.remarks.append({"kind": kind, "seq": seq, "text": text})
@@ -419,19 +427,19 @@ class Chain:
             raise Broken(self.given.error or "%s is not a directory; unpack an archive first" % self.folder)
         for name in self.names_in("journal"):
             if not re.fullmatch(r"\d{12}\.jsonl(\.tmp)?", name):
-                self.damaged("journal/%s is no file of a journal" % name, "journal/" + name)
+                self.found("damaged", "journal/%s is no file of a journal" % name, "journal/" + name)
         text = self.file("FORMAT")
         if text is None and not self.names_in("journal") and not self.names_in("keys"):
             raise Broken("no journal is here")
         form = re.fullmatch(rb"waybill-journal v([1-9][0-9]{0,17}) ([A-Za-z0-9]+)\n", text or b"")
         version = int(form.group(1)) if form else 0
+        said = "FORMAT says version %d, and this program reads version 3" % version
         if not form:
-            self.damaged("FORMAT is missing, or is not in its form", "FORMAT")
-        elif version != 3:
-            kind, when = ("newer", "written by a newer version") if version > 3 else (
-                "failed", "made before the first release")
-            self.problems.append(problem(kind, "%s: FORMAT says version %d, and this program reads version 3" % (
-                when, version), "FORMAT"))
+            self.found("damaged", "FORMAT is missing, or is not in its form", "FORMAT")
+        elif version > 3:
+            self.found("newer", "written by a newer version: " + said, "FORMAT")
+        elif version < 3:
+            self.found("failed", "made before the first release: " + said, "FORMAT")
         if self.damage or self.problems:
             return
         # What a server writes while this reads is of lines that come later: the journal is read last.
@@ -447,7 +455,7 @@ class Chain:
         key = self.key_of(self.origin)
         self.result["key"] = verifier_text(self.origin, key) if key else ""
         if not self.lines and not self.bad and self.names_in("keys"):
-            self.damaged("there are keys, and no line of the journal", "journal")
+            self.found("damaged", "there are keys, and no line of the journal", "journal")
             return
         self.tree = Tree([line.leaf for line in self.lines])
         self.result.update(lines=len(self.lines), files=len(self.files), checkpoints=len(self.notes),
@@ -533,7 +541,7 @@ class Chain:
             self.bad = problem("damaged", "lines from %d on are missing: %s that they were there" % (
                 seq, shown), self.lines[-1].place[0] if self.lines else "", 0, 0, seq)
         if self.bad:
-            (self.damage if self.bad["kind"] == "damaged" else self.problems).append(self.bad)
+            self.found(**self.bad)
 
     # -- journal.md, Notes: names and keys
 
@@ -600,7 +608,7 @@ class Chain:
             if newest is not None and (log is None or not notes_of(newest, "")[0] or newest not in log):
                 raise Broken("checkpoint is not in checkpoints.log")
         except Broken as error:
-            self.damaged(str(error), "checkpoints.log")
+            self.found("damaged", str(error), "checkpoints.log")
 
     def is_signed(self, note):
         """Whether the key beside a note has signed it; if not, it is forked."""
@@ -609,7 +617,7 @@ class Chain:
         signed = note.signed_by(note.origin, note.key)
         if not signed:
             text = "another journal: a note in %s is not signed by the key beside it" % note.file
-            self.problems.append(problem("forked", text))
+            self.found("forked", text)
         return signed
 
     def judge_notes(self):
@@ -621,7 +629,7 @@ class Chain:
             wrong = sorted((why for why in wrong if why), key=lambda why: why[0].startswith("another"))
             if wrong:
                 self.fork, text = True, "%s; other notes that do not fit: %d" % (wrong[0][0], len(wrong) - 1)
-                self.problems.append(problem("forked", text, "", 0, 0, wrong[0][1]))
+                self.found("forked", text, "", 0, 0, wrong[0][1])
         self.newest = max([note.lines for note in self.fitting], default=0)
 
     def why_not(self, note):
@@ -650,10 +658,12 @@ class Chain:
         begun = self.file("checkpoint.key") is not None or any(
             note.origin == self.origin for note in self.notes + self.given.notes)
         if self.whole and begun and self.pub and self.names[self.origin] not in (None, self.pub):
-            self.damaged("checkpoint.pub is not the key that the journal names", "checkpoint.pub")
-        for line in gone_parts(self.lines) if self.whole else []:
-            self.damaged("the personal part of line %d is gone, and no line names it as erased" % line.seq,
-                         *line.place, line.seq)
+            self.found("damaged", "checkpoint.pub is not the key that the journal names", "checkpoint.pub")
+        named = set().union(*map(erased_by, self.lines))
+        for line in self.lines:
+            if self.whole and line.erased and (line.seq, nanoseconds(line.erased)) not in named:
+                text = "the personal part of line %d is gone, and no line names it as erased" % line.seq
+                self.found("damaged", text, *line.place, line.seq)
         for name in self.names_in("tree") if self.whole and not self.fork else []:
             level, data = int(name) if re.fullmatch(r"\d\d", name) else 1, self.file("tree", name) or b""
             if level % 8:
@@ -666,24 +676,24 @@ class Chain:
     # -- rules.md, Remarks; unsigned; unwitnessed
 
     def tell_remarks(self):
-        asked, lines = [], {"clock.set": [], "unsigned": []}
+        witnesses, clocks, unsigned = [], [], []
         for line in self.lines:
-            lines.get(line.type, []).append(line)
             if line.type == "repaired":
-                self.remark("repaired", line.seq, "line %d: the journal was cut here: %s" % (
-                    line.seq, line.data.get("reason")))
-            if line.type == "forked":
+                text = "line %d: the journal was cut here: %s" % (line.seq, line.data.get("reason"))
+                self.remark("repaired", line.seq, text)
+            elif line.type == "forked":
                 self.remark("forked", line.seq, "line %d: the directory is a copy; from here on it is %s" % (
                     line.seq, line.data.get("origin")))
-            if line.type == "opened" and "unsigned" in line.data:
-                lines["unsigned"].append(line)
-            now = line.data.get("witnesses") if line.type == "opened" else None
-            if now is not None and now != asked:
-                self.remark("witness", line.seq, "line %d changes the witnesses to %s" % (line.seq, now))
-                asked = now
-        for kind, some, what in (
-                ("unsigned", lines["unsigned"], "a start took over lines that no note covered"),
-                ("clock", lines["clock.set"], "a test clock was set")):
+            elif line.type == "clock.set":
+                clocks.append(line)
+            elif line.type == "opened":
+                unsigned += [line] if "unsigned" in line.data else []
+                if line.data.get("witnesses") not in (None, witnesses):
+                    witnesses = line.data["witnesses"]
+                    text = "line %d changes the witnesses to %s" % (line.seq, words(witnesses))
+                    self.remark("witness", line.seq, text)
+        for kind, some, what in (("unsigned", unsigned, "a start took over lines that no note covered"),
+                                 ("clock", clocks, "a test clock was set")):
             if some:
                 self.remark(kind, some[0].seq, "%s: first by line %d, last by line %d, %d times in all" % (
                     what, some[0].seq, some[-1].seq, len(some)))
@@ -709,7 +719,7 @@ class Chain:
 
     def check_signers(self):
         if self.lines and not self.notes and not self.given.notes:
-            self.problems.append(problem("unsigned", "there are %d lines, but no note" % len(self.lines)))
+            self.found("unsigned", "there are %d lines, but no note" % len(self.lines))
         for name, key in self.given.witnesses:
             seconds = [(note.lines, note.signed_by(name, key, WITNESS)) for note in self.fitting]
             lines, second = max([pair for pair in seconds if pair[1]], default=(0, 0))
@@ -718,7 +728,7 @@ class Chain:
             left = self.lines[lines:]
             if left and (not second or self.lines[-1].now - left[0].now > self.given.within):
                 text = "the witness %s has not signed line %d, of %s" % (name, lines + 1, left[0].time)
-                self.problems.append(problem("unwitnessed", text))
+                self.found("unwitnessed", text)
 
     def tell(self):
         result = self.result
@@ -730,7 +740,10 @@ class Chain:
         for item in self.remarks:
             print("  remark, %s: %s" % (item["kind"], item["text"]))
         for name, figure in result["books"].items() if result["books"] is not NO_BOOKS else ():
-            print("  %-10s %s" % (name, json.dumps(figure, ensure_ascii=False, sort_keys=True)))
+            if name == "money":
+                figure = ["%s paid, %s refunded" % (hundredths(sums["paid"], currency), hundredths(
+                    sums["refunded"], currency)) for currency, sums in sorted(figure.items())]
+            print("  %-10s %s" % (name, words(figure)))
         print("  not checked: %d snapshots%s" % (result["snapshots"], self.not_checked))
 
 def line_behind(rest, seq):
@@ -756,11 +769,6 @@ def erased_by(line):
     named = {(seq, nanoseconds(line.time)) for seq in lines}
     named.update((int(seq), nanoseconds(when)) for seq, when in erased.items())
     return {(seq, when) for seq, when in named if seq < line.seq}
-
-def gone_parts(lines):
-    """The lines whose personal part is gone, and of which no later line says that it was erased then."""
-    named = set().union(*map(erased_by, lines))
-    return [line for line in lines if line.erased and (line.seq, nanoseconds(line.erased)) not in named]
 
 # ==== The command line ==============================================================================
 
@@ -819,15 +827,13 @@ def main(words):
         codes.append(3 if kinds == {"torn"} else 1 if kinds else 0)
     return max(codes, key=(0, 3, 1).index)
 
-def is_cut():
-    """Whether this file ends where part two would begin."""
-    return "\n# PART TWO" not in (read_file(globals().get("__file__", "")) or b"").decode()
-
-if __name__ == "__main__" and is_cut():
+# Python has read this file to its end: it knows here already whether part two makes a class Audit.
+if __name__ == "__main__" and "Audit" not in sys._getframe().f_code.co_names:
     sys.exit(main(sys.argv[1:]))
 
 # PART TWO: the members of lines, the books, and the files of reports
 
+import collections
 import math
 import struct
 import time
@@ -933,7 +939,7 @@ FarePerKm: currency text, micros int
 Former: kind text, id text, slug text, name? text, zone? text, lat? number, lon? number
 Withheld: company row, route row, from? text, to? text, currency? text
 """
-LATE = {"ticket.asked": "action", "ticket.paid": "sends", "ticket.booked": "sends"}  # these stand after retry
+LATE = {"ticket.asked": "action", "ticket.paid": "sends?", "ticket.booked": "sends?"}  # they follow retry
 FREQUENT = ("booking.created", "ticket.asked", "ticket.paid", "ticket.booked")
 
 def whole(bits, least=None):
@@ -945,7 +951,7 @@ def form_of(pattern):
 
 def is_date(value):
     try:
-        return form_of(r"\d{4}-\d\d-\d\d")(value) and bool(day_number(value) or True)
+        return bool(form_of(r"\d{4}-\d\d-\d\d")(value)) and day_number(value) is not None
     except ValueError:
         return False
 
@@ -975,75 +981,64 @@ def day_number(text):
     date = datetime(int(text[:4]) + early, int(text[5:7]), int(text[8:10]))
     return date.toordinal() - 719163 - (146097 if early else 0)
 
-def members_of(tokens):
-    """{name: (is optional, kind)} up to the closing brace."""
-    members = {}
-    while tokens and tokens[0] != "}":
-        name, optional = tokens.pop(0), tokens[0] == "?"
-        if optional:
-            tokens.pop(0)
-        members[name] = optional, kind_of(tokens)
-    return members
-
-def kind_of(tokens):
-    token = tokens.pop(0)
-    if token not in "[{":
-        return token
-    kind = [kind_of(tokens)] if token == "[" else members_of(tokens)
-    tokens.pop(0)
-    return kind
-
 def schema_of(text):
-    """The kind of each row of the tables, by its name; a line's members end in those of several types."""
+    """The kind of each row of the tables, by its name. With quotes around names and kinds they are JSON, in
+    which the name of an optional member ends in ?. A line's members end in those of several types."""
     schema = {}
     for row in re.split(r"\n(?! )", text.strip()):
-        name, _, rest = row.partition(":")
-        tokens = re.findall(r"\w+|[?{}\[\]]", rest)
-        schema[name] = kind_of(tokens) if tokens[:1] == ["["] else members_of(tokens)
+        name, _, kind = row.partition(":")
+        kind = re.sub(r"(\w+\??)\s+(?=[\w{\[])", r'"\1": ', kind.strip())
+        kind = re.sub(r"(?<!\")\b(\w+)(?=[,\]}]|$)", r'"\1"', kind)
+        schema[name] = json.loads(kind if kind.startswith("[") else "{%s}" % kind)
     several = schema["several"]
     for name in [name for name in schema if re.fullmatch(r"[a-z]+[._][a-z_.]+", name)]:
         members = list(schema[name].items())
-        at = [member for member, _ in members].index(LATE[name]) if name in LATE else len(members)
-        schema[name] = {**dict(members[:at]), "retry": several["retry"], **dict(members[at:]), **several}
+        at = list(schema[name]).index(LATE[name]) if name in LATE else len(members)
+        schema[name] = {**dict(members[:at]), "retry?": several["retry?"], **dict(members[at:]), **several}
     return schema
 
 SCHEMA = schema_of(TABLES)
+TABLE_NAMES = {name for name in SCHEMA if name[0].isupper()}  # of a timetable
 RARE = str.maketrans({letter: "\\u%04x" % ord(letter) for letter in "<>&\u2028\u2029"})
 
 def check_strings(text):
     """Raises Newer where a string is not written as those of rare lines are: journal.md, The types."""
     for string in STRINGS.findall(text):
-        if re.search(rb"[\\<>&]|\xe2\x80[\xa8\xa9]", string) and string.decode() != \
-                json.dumps(json.loads(string), ensure_ascii=False).translate(RARE):
-            raise Newer("%.80r is written otherwise" % string)
+        if re.search(rb"[\\<>&]|\xe2\x80[\xa8\xa9]", string):
+            right = json.dumps(json.loads(string), ensure_ascii=False).translate(RARE)
+            if string.decode() != right:
+                raise Newer("the text %.80s is written otherwise than %.80s" % (string.decode(), right))
 
 def check_kind(value, kind, name, null=False):
-    """Raises Newer where a value is not of its kind. null is whether a list without elements may be that."""
+    """The value, if it is of its kind; else raises Newer. A list without elements may be null, if null says
+    so: it is [] then."""
     kind = SCHEMA.get(kind, kind) if isinstance(kind, str) else kind
     if isinstance(kind, dict):
-        check_members(value, kind, name, null)
-    elif isinstance(kind, list) and (isinstance(value, list) or value is None and null):
-        for one in value or []:
-            check_kind(one, kind[0], name, null)
-    elif isinstance(kind, list) or not KINDS[kind](value):
+        return check_members(value, kind, name, null)
+    if isinstance(kind, list) and (isinstance(value, list) or value is None and null):
+        return [check_kind(one, kind[0], name, null) for one in value or []]
+    if isinstance(kind, list) or not KINDS[kind](value):
         raise Newer("%s is %s" % (name, json.dumps(value)[:40]))
+    return value
 
 def check_members(value, members, name, null):
-    if not isinstance(value, dict) or list(value) != [member for member in members if member in value]:
-        raise Newer("%s is not an object with its members in their order: %s" % (name, json.dumps(value)[:80]))
-    for member, (optional, kind) in members.items():
-        if member not in value and not optional:
+    kinds = {member.rstrip("?"): kind for member, kind in members.items()}
+    if not isinstance(value, dict) or list(value) != [member for member in kinds if member in value]:
+        raise Newer("%s is not an object with its members in their order: %s" % (
+            name, json.dumps(value)[:80]))
+    for member in members:
+        if member not in value and member in kinds:
             raise Newer("%s has no member %s" % (name, member))
-        if member in value:
-            if optional and not value[member] and member != "before":
-                raise Newer("%s stands there without a value" % member)
-            check_kind(value[member], kind, member, null)
+    for member in value:
+        if member not in members and not value[member] and member != "before":
+            raise Newer("%s stands there without a value" % member)
+    return {member: check_kind(one, kinds[member], member, null) for member, one in value.items()}
 
 def is_like(value, kind):
     """Whether what is known of a value is of its kind, or null."""
     if isinstance(kind, dict):
-        return value is None or isinstance(value, dict) and all(is_like(value.get(member), inner)
-                                               for member, (_, inner) in kind.items())
+        return value is None or isinstance(value, dict) and all(
+            is_like(value.get(member.rstrip("?")), inner) for member, inner in kind.items())
     if isinstance(kind, list):
         return value is None or isinstance(value, list) and all(is_like(one, kind[0]) for one in value)
     return value is None or KINDS[kind](value)
@@ -1057,19 +1052,19 @@ def check_data(line):
         if not is_like(dict(line.data, program=None, by=None, erased=None), members):
             raise Broken("its members are not those of its type")
         return
-    if all(name in members for name in line.data):
-        line.lacks = next((name for name, (optional, _) in members.items()
-                           if name not in line.data and not optional), "")
+    if all(name in members or name + "?" in members for name in line.data):
+        line.lacks = next((name for name in members if name not in line.data and name[-1] != "?"), "")
     if line.lacks:
         return
-    check_members(line.data, members, "data", line.type not in FREQUENT)
+    line.data = check_members(line.data, members, "data", line.type not in FREQUENT)
     rare = re.findall(rb'"forms":\[.*\],"runs":|"retry":\{[^{}]*\}', line.text)  # in frequent lines, too
     check_strings(line.text if line.type not in FREQUENT else b" ".join(rare))
     for form in line.data.get("forms", []):
         if not 0 <= form["bus"]["seats"] <= 1000 or len(form["stops"]) < 2:
             raise Newer("a form has %d seats and %d stops" % (form["bus"]["seats"], len(form["stops"])))
     retry, part = line.data.get("retry", {}), line.part
-    if line.type == "booking.created" and ("hash" in retry or part is not None and "hash" in part and not retry):
+    misplaced = "hash" in retry or part is not None and "hash" in part and not retry
+    if line.type == "booking.created" and misplaced:
         raise Newer("the hash of a request is not where it should be")
     if part is not None and not line.erased:
         own = SCHEMA.get(line.type + " personal")
@@ -1080,19 +1075,26 @@ def check_data(line):
         check_strings(b"" if line.type == "booking.created" else line.personal)
         if re.search(rb"\s", STRINGS.sub(b"", line.personal)):
             raise Newer("its personal part has blanks")
+
+# ==== Timetables: journal.md, Timetables; rules.md, Prices, Changes =================================
+
 def percent(amount, share):
     return (amount * share + 5000) // 10000
+
+def kept(row, **others):
+    """What a form keeps of a row, with other numbers: no names in other languages, and no areas."""
+    return {name: value for name, value in {**row, **others}.items() if name not in ("names", "area")}
 
 class Form:
     """What a ticket on a trip shows and refunds by. A call is (stop, how many calls there came before)."""
 
     def __init__(self, row):
         self.row, self.trip, self.stops, self.company = row, row["trip"], row["stops"], row["company"]
-        self.seats, self.rules = row["bus"]["seats"], row.get("rules") or []
-        self.discounts, self.calls = row.get("discounts") or [], []
+        self.seats, self.rules = row["bus"]["seats"], row.get("rules", [])
+        self.discounts, self.calls, names = row.get("discounts", []), [], []
         for stop in self.stops:
-            before = sum(name == stop["stop"]["id"] for name, _ in self.calls)
-            self.calls.append((stop["stop"]["id"], before))
+            self.calls.append((stop["stop"]["id"], names.count(stop["stop"]["id"])))
+            names.append(stop["stop"]["id"])
         self.position = {call: position for position, call in enumerate(self.calls)}
 
 REFERENCES = [row.split() for row in (
@@ -1105,61 +1107,61 @@ MAX_STOPS = 512
 
 class Timetable:
     def __init__(self, data):
-        """Of other data than a timetable it raises something."""
-        self.tables, self.forms = {}, {}
-        names = []
+        """Of other data than a timetable it raises Broken or Newer."""
+        self.tables, self.forms, names = collections.defaultdict(list), {}, []
         for text in data.split(b"\n")[:-1]:
-            (name, row), = decode(text).items()
-            check_kind(row, name, name, True)
+            value = decode(text)
+            if not isinstance(value, dict) or len(value) != 1 or not TABLE_NAMES.issuperset(value):
+                raise Broken("one of its lines is not a row of a table")
+            (name, row), = value.items()
             check_strings(text)
-            self.tables.setdefault(name, []).append(row)
+            self.tables[name].append(check_kind(row, name, name, True))
             names.append(name)
-        order = [name for name in SCHEMA if name in self.tables]
-        if names != sorted(names, key=order.index) or re.search(rb"[ \t\r]", STRINGS.sub(b"", data)):
+        if names != sorted(names, key=list(SCHEMA).index) or re.search(rb"[ \t\r]", STRINGS.sub(b"", data)):
             raise Broken("it has blanks, or tables in another order")
         self.check_rows()
-        self.trips = {trip["id"]: trip for trip in self.table("Trips")}
+        self.trips = {trip["id"]: trip for trip in self.tables["Trips"]}
         self.fares, self.withheld = self.by_names("Fares"), self.by_names("Withheld")
-        self.transfers = {(row["from"], row["to"]): row for row in self.table("Transfers")}
-
-    def table(self, name):
-        return self.tables.get(name, [])
+        self.transfers = {(row["from"], row["to"]): row for row in self.tables["Transfers"]}
 
     def check_rows(self):
         """Each number of a row names one; each trip has times for its stops."""
         for table, member, target, *none in REFERENCES:
-            for row in self.table(table):
+            for row in self.tables[table]:
                 numbers = row[member] if isinstance(row[member], list) else [row[member]]
-                if not all(0 <= one < len(self.table(target)) or none and one == -1 for one in numbers):
+                if not all(0 <= one < len(self.tables[target]) or none and one == -1 for one in numbers):
                     raise Broken("a row of %s names a row of %s that is not there" % (table, target))
-        for pattern in self.table("Patterns"):
-            stops = len(pattern["stops"] or [])
+        for pattern in self.tables["Patterns"]:
+            stops = len(pattern["stops"])
             skipped = pattern.get("noPickup", []) + pattern.get("noDropOff", [])
             if not 2 <= stops <= MAX_STOPS or not all(0 <= position < stops for position in skipped):
                 raise Broken("a row of Patterns does not have stops as it should")
-        for trip in self.table("Trips"):
-            if len(self.table("Times")[trip["times"]]) != 2 * len(self.table("Patterns")[trip["pattern"]]["stops"]):
+        for trip in self.tables["Trips"]:
+            stops = self.tables["Patterns"][trip["pattern"]]["stops"]
+            if len(self.tables["Times"][trip["times"]]) != 2 * len(stops):
                 raise Broken("trip %s does not have two times for each stop" % trip["id"])
 
     def by_names(self, table):
-        index = {}
-        for row in self.table(table):
-            names = (row["company"], row["route"], row.get("from", ""), row.get("to", ""))
-            index.setdefault(names, []).append(row)
+        index = collections.defaultdict(list)
+        for row in self.tables[table]:
+            index[row["company"], row["route"], row.get("from", ""), row.get("to", "")].append(row)
         return index
 
     def runs_on(self, trip, day):
         if trip not in self.trips:
             return False
-        service = self.table("Services")[self.trips[trip]["service"]]
-        bits, bit = service["bits"] or [], day - service["first"]
+        service = self.tables["Services"][self.trips[trip]["service"]]
+        bits, bit = service["bits"], day - service["first"]
         return 0 <= bit < 64 * len(bits) and bits[bit // 64] >> bit % 64 & 1 == 1
 
     def route_of(self, trip):
         """(number of the route, the route, the stops) of a trip."""
-        pattern = self.table("Patterns")[self.trips[trip]["pattern"]]
-        stops = [self.table("Stops")[number] for number in pattern["stops"]]
-        return pattern["route"], self.table("Routes")[pattern["route"]], stops
+        pattern = self.tables["Patterns"][self.trips[trip]["pattern"]]
+        stops = [self.tables["Stops"][number] for number in pattern["stops"]]
+        return pattern["route"], self.tables["Routes"][pattern["route"]], stops
+
+    def company_of(self, trip):
+        return self.tables["Companies"][self.route_of(trip)[1]["company"]]
 
     def form(self, trip):
         """The form that the timetable gives a trip, or None."""
@@ -1169,33 +1171,29 @@ class Timetable:
 
     def make_form(self, trip):
         number, route, stops = self.route_of(trip["id"])
-        company, route, times = route["company"], dict(route, company=0), self.table("Times")[trip["times"]]
-        calls = []
+        company, times, calls = route["company"], self.tables["Times"][trip["times"]], []
         for i, stop in enumerate(stops):
-            stop, city = dict(stop, city=0), dict(self.table("Cities")[stop["city"]])
-            for row, name in ((stop, "names"), (city, "names"), (city, "area")):
-                row.pop(name, None)
             arr, dep = (seconds + trip.get("shift", 0) for seconds in times[2 * i:2 * i + 2])
-            calls.append({"stop": stop, "city": city, "arr": arr, "dep": dep})
-        route.pop("names", None)
-        route["name"] = route.get("name") or "%s \u2013 %s" % (calls[0]["city"]["name"],
-                calls[-1]["city"]["name"])
+            city = kept(self.tables["Cities"][stop["city"]])
+            calls.append({"stop": kept(stop, city=0), "city": city, "arr": arr, "dep": dep})
+        ends = "%s \u2013 %s" % (calls[0]["city"]["name"], calls[-1]["city"]["name"])
         bus = {"id": "", "company": 0, "seats": 49}
         if trip["bus"] >= 0:
-            bus = dict(self.table("Buses")[trip["bus"]], company=0)
-        rules = [row for row in self.table("RefundRules") if row["route"] == number] or \
-            [row for row in self.table("RefundRules") if (row["company"], row["route"]) == (company, -1)]
-        rules = [dict(row, company=0, route=0) for row in sorted(rules, key=lambda row: -row["hours"])]
-        discounts = [dict(row, route=0) for row in self.table("Discounts") if row["route"] == number]
+            bus = kept(self.tables["Buses"][trip["bus"]], company=0)
+        rules = [row for row in self.tables["RefundRules"] if row["route"] == number] or \
+            [row for row in self.tables["RefundRules"] if (row["company"], row["route"]) == (company, -1)]
+        rules.sort(key=lambda row: -row["hours"])
+        discounts = [kept(row, route=0) for row in self.tables["Discounts"] if row["route"] == number]
         form = {"trip": trip["id"], "name": trip.get("name"), "phones": trip.get("phones"),
-                "company": self.table("Companies")[company], "route": route, "bus": bus, "stops": calls,
-                "rules": rules, "discounts": discounts}
+                "company": self.tables["Companies"][company], "bus": bus, "stops": calls,
+                "route": kept(route, company=0, name=route.get("name", ends)),
+                "rules": [kept(row, company=0, route=0) for row in rules], "discounts": discounts}
         return {name: value for name, value in form.items() if value}
 
     def day_starts(self, trip, day):
         """Noon of the day in the zone of the trip's company, less 12 hours; None without a list of zones."""
         try:
-            zone = ZoneInfo(self.table("Companies")[self.route_of(trip)[1]["company"]]["zone"])
+            zone = ZoneInfo(self.company_of(trip)["zone"])
         except Exception:
             return None
         noon = datetime(1970, 1, 1, 12, tzinfo=zone) + timedelta(days=day)
@@ -1207,10 +1205,8 @@ class Timetable:
             return False
         out = self.route_of(first.run.form.trip)[2][first.end]
         into = self.route_of(second.run.form.trip)[2][second.start]
-        names = [(one, other) for one in (out["id"], out.get("parent"))
-                for other in (into["id"], into.get("parent"))]
-        row = next((self.transfers[pair] for pair in names if all(pair) and pair in self.transfers),
-                {"seconds": 1800})
+        pairs = itertools.product((out["id"], out.get("parent")), (into["id"], into.get("parent")))
+        row = next((self.transfers[pair] for pair in pairs if pair in self.transfers), {"seconds": 1800})
         return not row.get("forbidden") and second.departure() - first.arrival() >= 1000 * row["seconds"]
 
     def prices(self, trip, start, end):
@@ -1229,8 +1225,8 @@ class Timetable:
                 offer = (-count, row["amount"])
                 best[row["currency"]] = min(best.get(row["currency"], offer), offer)
         prices = {currency: amount for currency, (_, amount) in best.items()}
-        if not prices and not withheld and self.table("FarePerKm"):
-            row = self.table("FarePerKm")[0]
+        if not prices and not withheld and self.tables["FarePerKm"]:
+            row = self.tables["FarePerKm"][0]
             price = math.floor(kilometres(stops) * row["micros"] / 10000 + 0.5)
             prices = {row["currency"]: price} if price else {}
         return prices
@@ -1252,31 +1248,19 @@ def kilometres(stops):
 
 # ==== Rides and runs: rules.md, Seats; journal.md, Forms and runs ===================================
 
-def ride_in(start, end, form, other):
-    """The ride from start to end in a form, as a ride in another form: of nothing if they are equal there."""
-    if form.calls == other.calls:
-        return start, end
-    known = other.position
-    start = next((known[call] for call in reversed(form.calls[:start + 1]) if call in known), 0)
-    end = next((known[call] for call in form.calls[end:] if call in known), len(other.calls) - 1)
-    if start > end:
-        start, end = end, start
-    return start, end
-
 def overlap_in(form, one, two):
     """Whether the rides of two legs overlap in a form."""
-    a, b = ride_in(one.start, one.end, one.run.form, form), ride_in(two.start, two.end, two.run.form, form)
+    a, b = one.ride_in(form), two.ride_in(form)
     return a[0] < b[1] and b[0] < a[1]
 
 class Run:
     def __init__(self, form_id, form, day, start, offsets):
-        self.form_id, self.form, self.day, self.start, self.offsets = form_id, form, day, start, offsets or []
-        if len(self.offsets) != len(form.stops):
+        self.form_id, self.form, self.day, self.start, self.offsets = form_id, form, day, start, offsets
+        if len(offsets) != len(form.stops):
             raise NotThere("a run does not have one offset for each stop")
         self.name = (form.trip, day)
         packed = form_id.encode() + b"\0" + struct.pack(">iq", day, start)
-        packed += b"".join(struct.pack(">i", offset) for offset in self.offsets)
-        self.id = short_id(packed)
+        self.id = short_id(packed + b"".join(struct.pack(">i", offset) for offset in offsets))
 
 class Leg:
     def __init__(self, run, start, end, amount, seat=0):
@@ -1291,15 +1275,28 @@ class Leg:
     def local_day(self):
         return (self.departure() // 1000 + self.run.offsets[self.start]) // 86400
 
+    def ride_in(self, form):
+        """(from, to) of its ride, in another form of the run: of nothing if they are equal there."""
+        calls, known = self.run.form.calls, form.position
+        if calls == form.calls:
+            return self.start, self.end
+        start = next((known[call] for call in reversed(calls[:self.start + 1]) if call in known), 0)
+        end = next((known[call] for call in calls[self.end:] if call in known), len(form.calls) - 1)
+        return min(start, end), max(start, end)
+
 # ==== What is remembered, and each line against it: rules.md ========================================
 
 LIVING = ("Unpaid", "Booked", "Paid")
 ALLOWED = {"pay": ("Unpaid", "Uncompleted", "Booked"), "book": ("Unpaid", "Uncompleted"),
            "cancel": ("Unpaid", "Uncompleted", "Booked", "Paid")}
+SHOWN = {"Unpaid": "Processing", "Booked": "Confirmed", "Paid": "Confirmed", "Refunded": "Refund"}
+CHANGES_BOOKINGS = set(
+    "booking.created tickets.canceled tickets.uncompleted ticket.asked ticket.refused ticket.paid "
+    "ticket.booked ticket.carrier ticket.moved run.cancelled run.moved".split())
 
 class Booking:
-    def __init__(self, id, partner, number):
-        self.id, self.partner, self.number, self.tickets = id, partner, number, []
+    def __init__(self, id, partner, seq):
+        self.id, self.partner, self.seq, self.tickets = id, partner, seq, []  # made by line seq
 
 class Ticket:
     def __init__(self, id, booking, created, legs, currency):
@@ -1324,6 +1321,8 @@ class Ticket:
         return self.price() if phase == "Paid" else 0
 
 class Books:
+    """A line of type A.B is read by on_A_B, or on_A: they raise NotThere where it cannot be applied."""
+
     def __init__(self, timetable_of):
         self.timetable_of = timetable_of  # gives the timetable of a line timetable.imported, or None
         self.partners, self.bookings, self.tickets, self.forms, self.runs, self.last = {}, {}, {}, {}, {}, {}
@@ -1333,27 +1332,25 @@ class Books:
         # By the name of a run: all its tickets; the run that came last; how many tickets were cancelled with
         # it; its shift in seconds.
         self.on, self.latest, self.cancelled, self.shift = {}, {}, {}, {}
-        self.made, self.all_applied = 0, True
-        self.problems, self.faults, self.now = [], [], 0
+        self.problems, self.faults, self.now, self.all_applied = [], [], 0, True
 
     def read(self, line):
         self.line, self.seq, self.faults = line, line.seq, []
         self.now, self.last_now = line.now, self.now
-        method = getattr(self, "on_" + line.type.replace(".", "_"), self.on_other)
+        name = "on_" + line.type.replace(".", "_")
+        method = getattr(self, name, None) or getattr(self, "on_" + line.type.split(".")[0], self.on_other)
         try:
             if line.lacks:
                 raise NotThere("it has no member %s" % line.lacks)
-            self.check_names(line.data)
-            method(line.data)
+            several = method(line.data)
             if line.type in CHANGES_BOOKINGS:
-                rows = [line.data] + (line.data.get("tickets") or [])
-                sends = [row.get("id", row.get("ticket")) for row in rows for _ in row.get("sends") or []]
-                self.messages.update(("%d-%d" % (line.seq, number), ticket)
-                                     for number, ticket in enumerate(sends, 1))
+                self.check_before(several)
+                self.remember_messages(line.data)
             elif line.type not in OWN:
                 self.expect("before" not in line.data, "it has 'before' but changes no booking")
             if "retry" in line.data and line.type not in OWN:
-                partner = line.data.get("partner") or self.bookings[line.data["booking"]].partner
+                booking = self.bookings.get(line.data.get("booking"))
+                partner = line.data.get("partner") or booking and booking.partner
                 self.answered[partner, line.data["retry"]["key"]] = self.now
         except NotThere as error:
             self.all_applied = False
@@ -1377,74 +1374,70 @@ class Books:
         return known[id] if isinstance(known, dict) else id
 
     def ticket(self, booking, id):
-        if self.there(self.tickets, id, "ticket").booking is not self.there(self.bookings, booking,
-                "booking"):
+        ticket = self.there(self.tickets, id, "ticket")
+        if ticket.booking is not self.there(self.bookings, booking, "booking"):
             raise NotThere("ticket %s is not in booking %s" % (id, booking))
-        return self.tickets[id]
+        return ticket
 
-    def check_before(self, bookings, several=False):
-        """journal.md, Members of several types: before."""
+    def check_before(self, several):
+        """journal.md, Members of several types: before. several are the bookings where it is an object."""
+        bookings = [self.line.data["booking"]] if several is None else several
         right = {booking: self.last.get(booking, 0) for booking in bookings}
-        right = right if several else right[bookings[0]]
-        stands = self.line.data.get("before")
-        self.expect(stands == right, "before is %s, and the line before is %s", stands, right)
+        if several is None:
+            right = right[bookings[0]]
+        stands = self.line.data.get("before", "missing")
+        self.expect(stands == right, "before is %s; by the rules it is %s", words(stands), words(right))
         self.last.update({booking: self.seq for booking in bookings})
+
+    def remember_messages(self, data):
+        rows = [data] + data.get("tickets", [])
+        tickets = [row.get("id", row.get("ticket")) for row in rows for _ in row.get("sends", [])]
+        for number, ticket in enumerate(tickets, 1):
+            self.messages["%d-%d" % (self.seq, number)] = ticket
 
     # -- rules.md, Sales
 
     def on_booking_created(self, data):
         forms, runs = self.new_forms(data), {}
-        for row in data.get("runs") or []:
+        for row in data.get("runs", []):
             form = forms.get(row["form"]) or self.there(self.forms, row["form"], "form")
             run = Run(row["form"], form, day_number(row["date"]), row["start"], row["offsets"])
             if run.id in self.runs or run.id in runs:
                 raise NotThere("run %s already exists" % run.id)
             runs[run.id] = run
-        sells = self.there(self.partners, data["partner"], "partner")
-        legs, tickets = data["legs"] or [], data["tickets"] or []
-        ids = [ticket["id"] for ticket in tickets]
-        if data["booking"] in self.bookings or len(set(ids)) < len(ids) or any(id in self.tickets
-                for id in ids):
+        self.there(self.partners, data["partner"], "partner")
+        rows, ids = data["tickets"], [row["id"] for row in data["tickets"]]
+        known = data["booking"] in self.bookings or any(id in self.tickets for id in ids)
+        if known or len(set(ids)) < len(ids):
             raise NotThere("booking %s, or one of its tickets, already exists" % data["booking"])
-        if len(legs) not in (1, 2) or not tickets or any(len(row["seats"] or []) != len(legs)
-                for row in tickets):
+        count = len(data["legs"])
+        if count not in (1, 2) or not rows or any(len(row["seats"]) != count for row in rows):
             raise NotThere("it has %d legs and %d tickets, but not a seat for each ticket and leg" % (
-                len(legs), len(tickets)))
+                count, len(rows)))
         rides = []
-        for row in legs:
+        for row in data["legs"]:
             run = runs.get(row["run"]) or self.there(self.runs, row["run"], "run")
             rides.append(Leg(run, row["from"], row["to"], row["amount"]))
             if not 0 <= row["from"] < row["to"] < len(run.form.stops) or \
                     not -1 <= row["discount"] < len(run.form.discounts):
-                raise NotThere(
-                    "no ride from %(from)d to %(to)d, or no discount %(discount)d, in its form" % row)
+                raise NotThere("no ride from %(from)d to %(to)d, or no discount %(discount)d, there" % row)
         self.forms.update(forms)
         self.runs.update(runs)
         self.latest.update({run.name: run for run in runs.values()})
-        self.check_before([data["booking"]])
-        self.check_sale(data, sells, rides)
-        booking = self.make_booking(data["booking"], data["partner"])
-        for row in tickets:
-            own = [Leg(leg.run, leg.start, leg.end, leg.amount, seat) for leg,
-                    seat in zip(rides, row["seats"])]
-            ticket = Ticket(row["id"], booking, self.now, own, data["currency"])
-            self.tickets[ticket.id] = ticket
+        self.check_sale(data, rides)
+        booking = self.bookings[data["booking"]] = Booking(data["booking"], data["partner"], self.seq)
+        for row in rows:
+            legs = [Leg(leg.run, leg.start, leg.end, leg.amount, seat)
+                    for leg, seat in zip(rides, row["seats"])]
+            ticket = self.tickets[row["id"]] = Ticket(row["id"], booking, self.now, legs, data["currency"])
             booking.tickets.append(ticket)
-            for name in {leg.run.name for leg in own}:
+            for name in {leg.run.name for leg in legs}:
                 self.on.setdefault(name, []).append(ticket)
-
-    def holder(self, leg, seat):
-        """Why a seat of a leg's run is not free, in words."""
-        for ticket in self.on.get(leg.run.name, []):
-            seats = [(one.run.name, one.seat) for one in ticket.legs]
-            if ticket.lives(self.now) and (leg.run.name, seat) in seats:
-                return "ticket %s has that seat" % ticket.id
-        return "the seats of the bus are 1 to %d" % leg.run.form.seats
 
     def new_forms(self, data):
         """The forms of a sale by their ids, which are made of their bytes in the line."""
         forms, text, end = {}, self.line.text.decode("utf-8"), 0
-        for row in data.get("forms") or []:
+        for row in data.get("forms", []):
             start = end + 1 if end else text.index(',"forms":[') + len(',"forms":[')
             end = json.JSONDecoder().raw_decode(text, start)[1]
             id = short_id(text[start:end].encode())
@@ -1453,68 +1446,72 @@ class Books:
             forms[id] = Form(row)
         return forms
 
-    def make_booking(self, id, partner):
-        self.made += 1
-        self.bookings[id] = Booking(id, partner, self.made)
-        return self.bookings[id]
-
-    def check_sale(self, data, partner, legs):
-        sells, keys = partner
+    def check_sale(self, data, legs):
+        sells, keys = self.partners[data["partner"]]
         self.expect(keys, "the partner's keys are all revoked")
         if "retry" in data:
-            key = data["partner"], data["retry"]["key"]
-            self.expect(key not in self.answered or self.now - self.answered[key] >= DAY_LONG,
-                    "the partner had a line with that key in the last 24 hours")
+            answered = self.answered.get((data["partner"], data["retry"]["key"]), -math.inf)
+            self.expect(self.now - answered >= DAY_LONG,
+                        "the partner had a line with that key in the last 24 hours")
         self.expect(legs[0].departure() > self.now, "the first leg had already left")
-        for number, leg in enumerate(legs):
+        for number, leg in enumerate(legs, 1):
             slug = leg.run.form.company["slug"]
             self.expect(not sells or slug in sells, "the partner may not sell the company %s", slug)
-            self.expect(leg.run.name not in self.cancelled, "the run of leg %d is cancelled", number + 1)
-            seats, (free, loads) = [row["seats"][number] for row in data["tickets"]], self.room(leg,
-                    leg.run.form)
-            for seat in seats:
-                self.expect(seat in free, "seat %d of leg %d is not free: %s", seat, number + 1,
-                            self.holder(leg, seat))
-            self.expect(len(set(seats)) == len(seats), "two tickets have one seat on leg %d", number + 1)
-            self.expect(max(loads) + len(seats) <= leg.run.form.seats and len(free) >= len(seats),
-                        "the bus of leg %d has fewer seats left", number + 1)
+            self.expect(leg.run.name not in self.cancelled, "the run of leg %d is cancelled", number)
+            self.check_seats([row["seats"][number - 1] for row in data["tickets"]], number, leg)
         self.expect(self.imports, "there is no timetable in force")
-        timetable = self.imports and self.timetable_of(self.imports[-1])
+        timetable = self.in_force()
         if not timetable:
             return
         for leg, row in zip(legs, data["legs"]):
-            form = timetable.form(leg.run.form.trip)
+            trip, form = leg.run.form.trip, timetable.form(leg.run.form.trip)
             if not timetable.runs_on(*leg.run.name) or leg.end >= len(form.stops):
-                self.expect(False, "trip %s has no such ride on that day, by the timetable in force",
-                        leg.run.form.trip)
+                self.expect(False, "trip %s has no such ride on that day, by the timetable in force", trip)
                 return
-            self.check_leg(timetable, leg, row["discount"])
-        for leg in legs if not self.faults and not self.zone else ():
+            self.expect(leg.run.form.row == form.row,
+                        "the form of the run is not the one that the timetable in force gives trip %s", trip)
+            right = timetable.discount(trip, leg.local_day())[0]
+            self.expect(row["discount"] == right, "the discount is number %d of the form; in force is "
+                        "number %d (-1 is none)", row["discount"], right)
+        for leg in legs if not self.faults else ():
             self.look_at_zone(timetable, leg)
         self.check_price(data["currency"], legs)
 
-    def check_leg(self, timetable, leg, discount):
-        run, trip = leg.run, leg.run.form.trip
-        self.expect(run.form.row == timetable.form(trip).row,
-                    "the form of the run is not the one that the timetable in force gives trip %s", trip)
-        right = timetable.discount(trip, leg.local_day())[0]
-        self.expect(discount == right,
-                "the discount is number %d of the form; in force is number %d (-1 is none)", discount, right)
+    def check_seats(self, seats, number, leg):
+        """Those that the tickets of a sale have on a leg."""
+        most, (free, loads) = leg.run.form.seats, self.room(leg, leg.run.form)
+        for seat in seats:
+            self.expect(seat in free, "seat %d of leg %d is not free: %s",
+                        seat, number, self.holder(leg, seat))
+        self.expect(len(set(seats)) == len(seats), "two tickets have one seat on leg %d", number)
+        self.expect(max(loads) + len(seats) <= most and len(free) >= len(seats),
+                    "the bus of leg %d has fewer seats left", number)
+
+    def holder(self, leg, seat):
+        """Why a seat of a leg's run is not free, in words."""
+        for ticket, other in self.living_legs(leg.run.name):
+            if other.seat == seat:
+                return "ticket %s has that seat" % ticket.id
+        return "the seats of the bus are 1 to %d" % leg.run.form.seats
+
+    def in_force(self):
+        """The last timetable; None where there is none, or its file is not good."""
+        return self.timetable_of(self.imports[-1]) if self.imports else None
 
     def look_at_zone(self, timetable, leg):
         """rules.md, Remarks: zone."""
         run, starts = leg.run, timetable.day_starts(leg.run.form.trip, leg.run.day)
         ahead = 0 if starts is None else starts + self.shift.get(run.name, 0) - run.start
         if ahead and not self.zone:
-            company = timetable.route_of(run.form.trip)[1]["company"]
-            self.zone = self.seq, "the service day of a run of trip %s starts %d s later by the clock of %s " \
-                "here than it was sold" % (run.form.trip, ahead, timetable.table("Companies")[company]["zone"])
+            zone = timetable.company_of(run.form.trip)["zone"]
+            self.zone = self.seq, "the service day of a run of trip %s starts %d s later by the clock of " \
+                "%s here than it was sold" % (run.form.trip, ahead, zone)
 
     def check_price(self, currency, legs):
         """By the timetable in force, or one that was replaced less than 20 minutes before."""
-        stands, first, replaced = [leg.amount for leg in legs], None, None
+        stands, first, replaced = [leg.amount for leg in legs], None, math.inf
         for line in reversed(self.imports):
-            if replaced is not None and self.now - replaced >= WINDOW:
+            if self.now - replaced >= WINDOW:
                 break
             timetable, replaced = self.timetable_of(line), line.now
             if not timetable:
@@ -1523,30 +1520,32 @@ class Books:
             if right == stands and (len(legs) == 1 or timetable.can_change(*legs)):
                 return
             first = first or right
-        self.expect(first == stands, "the legs were sold for %s %s, but cost %s by the timetable in force",
-                stands, currency, first)
+        costs = ["no price" if amount is None else hundredths(amount, currency) for amount in first]
+        self.expect(first == stands, "the legs were sold for %s, but cost %s by the timetable in force",
+                    " and ".join(hundredths(amount, currency) for amount in stands), " and ".join(costs))
         self.expect(first != stands, "nobody can change from leg 1 to leg 2, by the timetable in force")
 
     def amount(self, timetable, currency, leg):
+        """What a leg costs by a timetable, or None."""
         form = timetable.form(leg.run.form.trip)
-        price = timetable.prices(form.trip, leg.start, leg.end).get(currency) if form and \
-            leg.end < len(form.stops) else None
-        return price if price is None else price - percent(price,
-                timetable.discount(form.trip, leg.local_day())[1])
+        if not form or leg.end >= len(form.stops):
+            return None
+        price = timetable.prices(form.trip, leg.start, leg.end).get(currency)
+        return price and price - percent(price, timetable.discount(form.trip, leg.local_day())[1])
 
     # -- rules.md, Seats
 
     def room(self, ride, present, without=None):
         """The seats that are free for a ride on its run, and how many living tickets are on each of its
         parts, in the present form of the run."""
-        start, end = ride_in(ride.start, ride.end, ride.run.form, present)
+        start, end = ride.ride_in(present)
         free, loads = set(range(1, present.seats + 1)), [0] * (end - start)
         for ticket, leg in self.living_legs(ride.run.name):
             if ticket is without:
                 continue
             if any(overlap_in(form, ride, leg) for form in (present, leg.run.form, ride.run.form)):
                 free.discard(leg.seat)
-            other = ride_in(leg.start, leg.end, leg.run.form, present)
+            other = leg.ride_in(present)
             for part in range(max(start, other[0]), min(end, other[1])):
                 loads[part - start] += 1
         return free, loads
@@ -1557,16 +1556,15 @@ class Books:
                 for leg in ticket.legs if leg.run.name == name]
 
     def is_free_again(self, ticket, leg, seat):
-        name = leg.run.name
-        if not self.imports or name in self.cancelled:
+        """None where nobody can say."""
+        name, timetable = leg.run.name, self.in_force()
+        if name in self.cancelled or timetable and not timetable.runs_on(*name):
             return False
-        timetable = self.timetable_of(self.imports[-1])
         if not timetable:
-            return None  # nobody can say
-        if not timetable.runs_on(*name):
-            return False
-        free, loads = self.room(leg, timetable.form(name[0]), without=ticket)
-        return seat in free and max(loads, default=0) < timetable.form(name[0]).seats
+            return None
+        present = timetable.form(name[0])
+        free, loads = self.room(leg, present, without=ticket)
+        return seat in free and max(loads, default=0) < present.seats
 
     # -- rules.md, Acts
 
@@ -1579,7 +1577,6 @@ class Books:
     def on_ticket_refused(self, data):
         ticket = self.ticket(data["booking"], data["ticket"])
         self.expect(ticket.pending == data["action"], "the provider was not asked to %s", data["action"])
-        self.check_before([data["booking"]])
         ticket.pending = None
 
     def on_ticket_paid(self, data, act="pay", phase="Paid"):
@@ -1592,44 +1589,39 @@ class Books:
         self.on_ticket_paid(data, "book", "Booked")
 
     def check_act(self, ticket, act, data):
-        """What asked, paid and booked have in common; gives the ticket its seats."""
-        phase, legs, seats = ticket.at(self.now), ticket.legs, data.get("seats") or []
+        """What asked, paid and booked have in common; gives the ticket its seats. Whether it is allowed."""
+        phase, legs, seats = ticket.at(self.now), ticket.legs, data.get("seats", [])
         if seats and len(seats) != len(legs):
             raise NotThere("it has %d seats, but the ticket has %d legs" % (len(seats), len(legs)))
-        self.expect(phase in ALLOWED.get(act, ()), "%s is not allowed: ticket %s is %s", act, ticket.id,
-                phase)
+        allowed = phase in ALLOWED[act]
+        self.expect(allowed, "%s is not allowed: ticket %s is %s", act, ticket.id, phase)
         self.expect((phase == "Uncompleted") == bool(seats),
-                "it gives the seats %s to ticket %s, which is %s", seats,
-                    ticket.id, phase)
+                    "it gives ticket %s, which is %s, seats: %s", ticket.id, phase, words(seats))
         if not ticket.pending and len(legs) == 2:
             self.expect(legs[1].departure() >= legs[0].arrival(),
-                    "the second leg leaves before the first arrives")
+                        "the second leg leaves before the first arrives")
         for leg, seat in zip(legs, seats if self.imports else ()):
             self.expect(self.is_free_again(ticket, leg, seat) is not False,
-                    "seat %d is not free for ticket %s", seat, ticket.id)
+                        "seat %d is not free for ticket %s", seat, ticket.id)
             self.expect(seat == leg.seat or not self.is_free_again(ticket, leg, leg.seat),
-                    "ticket %s gets seat %d, and its own seat %d is free", ticket.id, seat, leg.seat)
+                        "ticket %s gets seat %d, and its own seat %d is free", ticket.id, seat, leg.seat)
         for leg, seat in zip(legs, seats):
             leg.seat = seat
-        self.check_before([data["booking"]])
-        return phase in ALLOWED.get(act, ())
+        return allowed
 
     def on_tickets_canceled(self, data):
         self.there(self.bookings, data["booking"], "booking")
-        rows = data["tickets"] or []
-        tickets = [self.ticket(data["booking"], row["id"]) for row in rows]
+        tickets = [self.ticket(data["booking"], row["id"]) for row in data["tickets"]]
         self.expect(len(set(tickets)) == len(tickets), "a ticket is named twice")
-        for ticket, row in zip(tickets, rows):
+        for ticket, row in zip(tickets, data["tickets"]):
             self.expect(not ticket.pending, "the provider was asked about ticket %s", ticket.id)
-            phase, right = ticket.at(self.now), self.refund(ticket)
-            self.expect(phase in ALLOWED["cancel"], "ticket %s is %s", ticket.id, phase)
-            stands = (row["refunded"], row["refund"], row["grace"], row["terms"] or [])
-            self.expect(stands == right,
-                    "ticket %s has (refunded, refund, grace, terms) %s; the rules give %s",
-                    ticket.id, stands, right)
-        self.check_before([data["booking"]])
-        for ticket, row in zip(tickets, rows):
-            self.cancel(ticket, row)
+            self.expect(ticket.at(self.now) in ALLOWED["cancel"], "ticket %s is %s", ticket.id,
+                        ticket.at(self.now))
+            stands, right = (row["refunded"], row["refund"], row["grace"], row["terms"]), self.refund(ticket)
+            self.expect(stands == right, "ticket %s is %s; by the rules it is %s", ticket.id,
+                        refund_words(ticket, *stands), refund_words(ticket, *right))
+        for ticket, row in zip(tickets, data["tickets"]):
+            self.cancel(ticket, row["refunded"], row["refund"])
 
     def refund(self, ticket):
         """rules.md, Refunds: (refunded, refund, grace, terms)."""
@@ -1645,30 +1637,27 @@ class Books:
                           "refund": percent(leg.amount, rule["percent"])})
         return True, sum(term["refund"] for term in terms), False, terms
 
-    def cancel(self, ticket, row):
+    def cancel(self, ticket, refunded, refund):
         if ticket.phase not in ("Canceled", "Refunded"):
             ticket.before = ticket.phase
-        ticket.refund = row["refund"]
-        ticket.phase = "Refunded" if row["refunded"] else "Canceled"
+        ticket.phase, ticket.refund = "Refunded" if refunded else "Canceled", refund
 
     def on_tickets_uncompleted(self, data):
         self.there(self.bookings, data["booking"], "booking")
-        tickets, over = [self.ticket(data["booking"], row["id"]) for row in data["tickets"]
-                or []], nanoseconds(data["at"])
+        tickets = [self.ticket(data["booking"], row["id"]) for row in data["tickets"]]
+        over = nanoseconds(data["at"])
         for ticket in tickets:
             self.expect(ticket.phase == "Unpaid" and not ticket.noted,
                         "ticket %s is %s, or an earlier line named it", ticket.id, ticket.phase)
             self.expect(over == (ticket.created + WINDOW) * 10**6,
-                    "the time to pay for ticket %s ended at another time", ticket.id)
+                        "the time to pay for ticket %s ended at another time", ticket.id)
         for ticket in tickets:
             ticket.noted = True
         self.expect(over <= self.now * 10**6, "%s is after the line", data["at"])
-        self.check_before([data["booking"]])
 
     def on_ticket_carrier(self, data):
         ticket = self.ticket(data["booking"], data["ticket"])
         self.expect(ticket.lives(self.now), "ticket %s is %s", ticket.id, ticket.at(self.now))
-        self.check_before([data["booking"]])
         ticket.carrier = data["status"]
 
     def on_ticket_moved(self, data):
@@ -1680,52 +1669,60 @@ class Books:
         self.expect(not ticket.pending, "the provider was asked about ticket %s", ticket.id)
         self.expect(target is not source and (data["new"] or target.partner == source.partner),
                     "booking %s is the ticket's own or another partner's", id)
-        self.check_before([source.id, id], several=True)
-        target = target or self.make_booking(id, source.partner)
+        if data["new"]:
+            target = self.bookings[id] = Booking(id, source.partner, self.seq)
         source.tickets.remove(ticket)
         target.tickets.append(ticket)
         ticket.booking = target
         if not source.tickets:
             del self.bookings[source.id]
+        return [source.id, id]
 
     # -- rules.md, Runs
 
-    def run_name(self, data):
-        return data["run"]["trip"], day_number(data["run"]["date"])
+    def run_of(self, data):
+        """(its name, its tickets in their order) of the run that a line names."""
+        name = data["run"]["trip"], day_number(data["run"]["date"])
+        return name, sorted(self.on.get(name, []), key=lambda ticket: (
+            ticket.booking.seq, ticket.booking.tickets.index(ticket)))
 
     def check_run(self, name):
-        timetable = self.timetable_of(self.imports[-1]) if self.imports else None
+        timetable = self.in_force()
         self.expect(name in self.on or self.imports and (not timetable or timetable.runs_on(*name)),
-                "nobody has sold trip %s on that day, and the timetable in force has no such run", name[0])
+                    "nobody has sold trip %s on that day, and the timetable in force has no such run",
+                    name[0])
 
-    def tickets_of(self, name):
-        return sorted(self.on.get(name, []), key=lambda one: (one.booking.number,
-                one.booking.tickets.index(one)))
+    def expect_tickets(self, rows, said, right):
+        """Tells of the first ticket of a line that is another than it should be. said are words about each of
+        the rows, and right has the words about each ticket."""
+        form = "%s of booking %s of partner %s, %s"
+        stands = [form % (row["id"], row["booking"], row["partner"], word) for row, word in zip(rows, said)]
+        right = [form % (one.id, one.booking.id, one.booking.partner, word) for one, word in right.items()]
+        for number, (one, other) in enumerate(itertools.zip_longest(stands, right, fillvalue="not there"), 1):
+            if one != other:
+                self.expect(False, "its ticket %d is %s; by the rules it is %s", number, one, other)
+                return
 
     def on_run_cancelled(self, data):
-        name, rows = self.run_name(data), data["tickets"] or []
-        named, right = [self.ticket(row["booking"], row["id"]) for row in rows], []
+        (name, tickets), rows = self.run_of(data), data["tickets"]
+        named = [self.ticket(row["booking"], row["id"]) for row in rows]
         self.check_run(name)
-        for ticket in self.tickets_of(name):
-            if ticket.lives(self.now) and not ticket.pending:
-                right.append((ticket.id, ticket.booking.id, ticket.booking.partner, ticket.phase == "Paid",
-                        ticket.paid()))
-        stands = [(row["id"], row["booking"], row["partner"], row["refunded"], row["refund"]) for row in rows]
-        self.expect(stands == right,
-                    "its tickets (id, booking, partner, refunded, refund) are %s, expected %s", stands, right)
-        self.check_before([row["booking"] for row in rows], several=True)
+        refunds = [refund_words(one, row["refunded"], row["refund"]) for one, row in zip(named, rows)]
+        self.expect_tickets(rows, refunds, {one: refund_words(one, one.phase == "Paid", one.paid())
+                                            for one in tickets if one.lives(self.now) and not one.pending})
         for ticket, row in zip(named, rows):
-            self.cancel(ticket, dict(row, refund=ticket.price() if row["refunded"] else 0))
+            self.cancel(ticket, row["refunded"], ticket.price() if row["refunded"] else 0)
         self.cancelled[name] = self.cancelled.get(name, 0) + len(rows)
+        return [row["booking"] for row in rows]
 
     def on_run_moved(self, data):
-        name, rows, moved = self.run_name(data), data["tickets"] or [], {}
+        (name, tickets), rows, moved = self.run_of(data), data["tickets"], {}
         for row in rows:
             self.ticket(row["booking"], row["id"])
         self.check_run(name)
         by = data["minutes"] * 60 - self.shift.get(name, 0)
         self.expect(abs(data["minutes"]) <= 720, "it is moved by %d minutes", data["minutes"])
-        for row in data["runs"] or []:
+        for row in data["runs"]:
             run = self.there(self.runs, row["run"], "run")
             moved[run.id] = Run(run.form_id, run.form, run.day, row["start"], row["offsets"])
             away = row["start"] - run.start
@@ -1733,16 +1730,12 @@ class Books:
             self.expect(abs(away) <= 2 * 86400 if row.get("aligned") else away == by,
                         "run %s starts %d s later, and is moved by %d s", run.id, away, by)
             self.expect(all(abs(offset) <= 14 * 3600 for offset in row["offsets"]),
-                    "an offset is above 14 hours")
-        tickets = self.tickets_of(name)
+                        "an offset is above 14 hours")
         on = {leg.run.id for ticket in tickets for leg in ticket.legs if leg.run.name == name}
-        self.expect(on <= set(moved), "it leaves out the runs %s, which have tickets",
-                sorted(on - set(moved)))
-        stands = [(row["id"], row["booking"], row["partner"]) for row in rows]
-        right = [(one.id, one.booking.id, one.booking.partner) for one in tickets if one.lives(self.now)]
-        self.expect(stands == right, "its tickets (id, booking, partner) are %s; expected are %s", stands,
-                right)
-        self.check_before([ticket.booking.id for ticket in tickets], several=True)
+        left = sorted(on - set(moved))
+        self.expect(not left, "it leaves out runs that have tickets: %s", words(left))
+        living = [one for one in tickets if one.lives(self.now)]
+        self.expect_tickets(rows, ["moved"] * len(rows), dict.fromkeys(living, "moved"))
         self.shift[name] = data["minutes"] * 60
         for run in moved.values():
             self.runs[run.id] = self.latest[run.name] = run
@@ -1751,97 +1744,100 @@ class Books:
             for leg in ticket.legs:
                 leg.run = moved.get(leg.run.id, leg.run)
             ticket.late = max(0, latest - ticket.legs[0].departure())
+        return [ticket.booking.id for ticket in tickets]
 
     def on_run_restored(self, data):
-        name = self.run_name(data)
+        name, tickets = self.run_of(data)
         self.check_run(name)
         if name in self.cancelled:
             self.expect(not self.cancelled.pop(name), "tickets were cancelled with the run")
-            return
-        self.expect(self.shift.pop(name, 0) and not self.on.get(name),
-                "it was not moved, or tickets are on it")
+        else:
+            self.expect(self.shift.pop(name, 0) and not tickets, "it was not moved, or tickets are on it")
 
     def on_manifest_read(self, data):
-        right = sum(ticket.phase in ("Paid", "Booked") for ticket in self.on.get(self.run_name(data), []))
-        self.expect(data["passengers"] == right, "%d passengers were read, and it has %d",
-                data["passengers"], right)
+        right = sum(ticket.phase in ("Paid", "Booked") for ticket in self.run_of(data)[1])
+        self.expect(data["passengers"] == right, "%d passengers were read, and it has %d", data["passengers"],
+                    right)
 
-    # -- other lines: only what they make, and what they name that must be there
+    # -- rules.md, What is not decided again: what these name must exist, and they make what others name
 
-    def check_names(self, data):
-        """rules.md, What is not decided again: what such a line names must exist."""
-        type, known = self.line.type, {"report": self.reports, "session": self.sessions, "user": self.users}
-        for name in NAMED.get(type, ()):
-            self.there(known[name], data[name], name)
-        if "user" in NAMED.get(type, ()) and "company" in data:
-            self.there(self.users[data["user"]], data["company"], "access to company")
-        if type in ("partner.revoked", "partner.legacy_used"):
-            self.there(self.partners, data["partner"], "partner")
-        if type.startswith("outbox."):
-            for message in data.get("messages", [data.get("message")]) or []:
-                self.there(self.messages, message, "message that waits")
-        for row in data.get("passengers") or [] if type in ("personal.erased", "passengers.forgotten") else []:
-            if self.ticket(row["booking"], row["ticket"]).booking.partner != row["partner"]:
-                raise NotThere("ticket %s does not belong to partner %s" % (row["ticket"], row["partner"]))
-        for id in data.get("reports") or []:
-            self.there(self.reports, id, "report")
+    def on_user(self, data):
+        user, type = data["user"], self.line.type
+        if type == "user.added":
+            self.users[user] = set()
+        companies = self.there(self.users, user, "user")
+        if type == "user.removed":
+            del self.users[user]
+            self.sessions = {id: other for id, other in self.sessions.items() if other != user}
+        else:
+            companies.add(data["access"]["company"]["id"])
 
-    def on_timetable_imported(self, data):
-        self.imports.append(self.line)
+    def check_user(self, data):
+        companies = self.there(self.users, data["user"], "user")
+        if "company" in data:
+            self.there(companies, data["company"], "access to company")
 
-    def on_partner_key_added(self, data):
-        companies, keys = self.partners.setdefault(data["partner"], (data["companies"] or [], set()))
-        keys.add(data["keyHash"])
+    on_geolocation = check_user
 
-    def on_partner_revoked(self, data):
-        self.partners[data["partner"]][1].difference_update(data["keyHashes"] or [])
+    def on_session(self, data):
+        if self.line.type == "session.started":
+            self.check_user(data)
+            self.sessions[data["session"]] = data["user"]
+        self.there(self.sessions, data["session"], "session")
+        if self.line.type == "session.ended":
+            del self.sessions[data["session"]]
 
-    def on_clock_set(self, data):
-        back = self.last_now - self.now
-        self.expect(back <= 1000 or not self.bookings, "the clock is set back by %d ms", back)
-        self.clock = data
+    def on_report(self, data):
+        report, line = data["report"], self.line
+        if line.type == "report.ordered":
+            self.check_user(data)
+            self.reports[report] = None
+        self.there(self.reports, report, "report")
+        if line.type == "report.completed":
+            self.reports[report] = (line, line.part["sha256"]) if line.part and not line.erased else None
 
-    def on_user_added(self, data):
-        self.users[data["user"]] = {data["access"]["company"]["id"]}
+    def on_partner(self, data):
+        if self.line.type == "partner.key_added":
+            self.partners.setdefault(data["partner"], (data["companies"], set()))[1].add(data["keyHash"])
+        companies, keys = self.there(self.partners, data["partner"], "partner")
+        keys.difference_update(data.get("keyHashes", []))
 
-    def on_user_access_given(self, data):
-        self.users[data["user"]].add(data["access"]["company"]["id"])
-
-    def on_user_removed(self, data):
-        del self.users[data["user"]]
-        self.sessions = {id: user for id, user in self.sessions.items() if user != data["user"]}
-
-    def on_session_started(self, data):
-        self.sessions[data["session"]] = data["user"]
-
-    def on_session_ended(self, data):
-        del self.sessions[data["session"]]
-
-    def on_report_ordered(self, data):
-        self.reports[data["report"]] = None
-
-    def on_report_completed(self, data):
-        erased = self.line.erased or not self.line.part
-        self.reports[data["report"]] = None if erased else (self.line, self.line.part["sha256"])
-
-    def on_outbox_sent(self, data):
-        if not data["messages"]:
-            raise NotThere("it names no message")
-        for message in data["messages"]:
-            if self.messages.pop(message, None) is None:
-                raise NotThere("message %s is named twice" % message)
+    def on_outbox(self, data):
+        messages = data.get("messages", [data.get("message")])
+        for message in messages:
+            self.there(self.messages, message, "message that waits")
+        if self.line.type == "outbox.sent":
+            if not messages:
+                raise NotThere("it names no message")
+            for message in messages:
+                if self.messages.pop(message, None) is None:
+                    raise NotThere("message %s is named twice" % message)
 
     def on_world_forked(self, data):
         self.messages.clear()
 
     def on_personal_erased(self, data):
+        rows, reports = data.get("passengers", []), data.get("reports", [])
+        for row in rows:
+            if self.ticket(row["booking"], row["ticket"]).booking.partner != row["partner"]:
+                raise NotThere("ticket %s does not belong to partner %s" % (row["ticket"], row["partner"]))
+        for id in reports:
+            self.there(self.reports, id, "report")
         for id, made in self.reports.items():
-            if id in (data.get("reports") or []) or made and made[0].seq in (data.get("lines") or []):
+            if id in reports or made and made[0].seq in data.get("lines", []):
                 self.reports[id] = None
-        gone = {row["ticket"] for row in data.get("passengers") or []}
+        gone = {row["ticket"] for row in rows}
         self.messages = {id: ticket for id, ticket in self.messages.items() if ticket not in gone}
 
     on_passengers_forgotten = on_personal_erased
+
+    def on_timetable_imported(self, data):
+        self.imports.append(self.line)
+
+    def on_clock_set(self, data):
+        back = self.last_now - self.now
+        self.expect(back <= 1000 or not self.bookings, "the clock is set back by %d ms", back)
+        self.clock = data
 
     def on_other(self, data):
         """It changes nothing that is remembered."""
@@ -1851,13 +1847,11 @@ class Books:
     def figures(self, timetable):
         now, status, money, left = self.now, {}, {}, set()
         books = dict(NO_BOOKS, bookings=len(self.bookings), tickets=len(self.tickets), runs=len(self.on),
-                status=status,
-                     money=money, cancelled=len(self.cancelled))
+                     status=status, money=money, cancelled=len(self.cancelled))
         books["moved"] = sum(1 for name, shift in self.shift.items() if shift and name not in self.cancelled)
-        shown = {"Unpaid": "Processing", "Booked": "Confirmed", "Paid": "Confirmed", "Refunded": "Refund"}
         for ticket in self.tickets.values():
             phase = ticket.at(now)
-            word = ticket.carrier if ticket.carrier and phase in LIVING else shown.get(phase, phase)
+            word = ticket.carrier if ticket.carrier and phase in LIVING else SHOWN.get(phase, phase)
             status[word] = status.get(word, 0) + 1
             sums = money.setdefault(ticket.currency, {"paid": 0, "refunded": 0})
             sums["paid"] += ticket.paid()
@@ -1866,43 +1860,43 @@ class Books:
             in_timetable = timetable and timetable.runs_on(*name)
             form = timetable.form(name[0]) if in_timetable else self.latest[name].form
             legs = self.living_legs(name)
-            held = {leg.seat for ticket, leg in legs}
+            held = {leg.seat for _, leg in legs}
             sold = {leg.seat for ticket, leg in legs if ticket.phase != "Unpaid"}
             books["seats"] += form.seats
             books["sold"] += len(sold)
             books["held"] += len(held) - len(sold)
             books["free"] += max(0, form.seats - len(held))
-            left.update(ticket for ticket, leg in legs if name in self.cancelled and not ticket.pending)
+            left.update(ticket for ticket, _ in legs if name in self.cancelled and not ticket.pending)
             legs = [leg for _, leg in legs if 1000 * (leg.run.start + leg.run.form.stops[-1]["arr"]) > now]
-            rides = [ride_in(leg.start, leg.end, leg.run.form, form) for leg in legs]
+            rides = [leg.ride_in(form) for leg in legs]
             books["over"] += any(sum(start <= part < end for start, end in rides) > form.seats
                                  for part in range(len(form.stops) - 1))
             books["shared"] += sum(one.seat == two.seat and overlap_in(form, one, two)
-                                   for i, one in enumerate(legs) for two in legs[:i])
+                                   for one, two in itertools.combinations(legs, 2))
         return dict(books, left=len(left))
 
     def check_sums(self):
         """What follows from the rules: where it does not hold though each line did, the last is named."""
         self.faults = []
         for ticket in self.tickets.values():
+            back, paid = (hundredths(sum, ticket.currency) for sum in (ticket.refund, ticket.paid()))
             self.expect(0 <= ticket.refund <= ticket.paid() and ticket in ticket.booking.tickets,
-                        "ticket %s: %d is given back of %d that was paid",
-                        ticket.id, ticket.refund, ticket.paid())
+                        "ticket %s: %s is given back of %s that was paid", ticket.id, back, paid)
         for name in self.on:
-            legs = self.living_legs(name)
-            for i, (ticket, one) in enumerate(legs):
-                for other, two in legs[:i]:
-                    self.expect(ticket is other or one.seat != two.seat or not any(
-                        overlap_in(leg.run.form, one, two) for leg in (one, two)),
-                        "tickets %s and %s have seat %d at the same time", other.id, ticket.id, one.seat)
+            for (ticket, one), (other, two) in itertools.combinations(self.living_legs(name), 2):
+                shared = ticket is not other and one.seat == two.seat and any(
+                    overlap_in(leg.run.form, one, two) for leg in (one, two))
+                self.expect(not shared, "tickets %s and %s have seat %d at the same time",
+                            ticket.id, other.id, one.seat)
         self.tell()
 
-NAMED = {"report.completed": ["report"], "report.downloaded": ["report"], "report.ordered": ["user"],
-         "session.started": ["user"], "session.refreshed": ["session"], "session.ended": ["session"],
-         "user.access_given": ["user"], "user.removed": ["user"], "geolocation.set": ["user"]}
-CHANGES_BOOKINGS = set(
-    "booking.created tickets.canceled tickets.uncompleted ticket.asked ticket.refused ticket.paid "
-    "ticket.booked ticket.carrier ticket.moved run.cancelled run.moved".split())
+def refund_words(ticket, refunded, refund, grace=False, terms=()):
+    text = "%s (%s)" % ("refunded" if refunded else "not refunded", hundredths(refund, ticket.currency))
+    text += " within 20 minutes" if grace else ""
+    for term in terms:
+        refund, share = hundredths(term["refund"], ticket.currency), hundredths(term["percent"], "%")
+        text += ", %s by %s (%s)" % (refund, "rule " + term["rule"] if term["rule"] else "no rule", share)
+    return text
 
 class Audit(Chain):
     """A directory by both parts."""
@@ -1916,49 +1910,47 @@ class Audit(Chain):
 
     def timetable_of(self, line):
         """The timetable of an import, or None."""
-        name = line.data["sha256"] + ".jsonl"
+        name = "timetables/%s.jsonl" % line.data["sha256"]
         if name not in self.timetables:
             self.timetables[name] = None
             try:
-                data = self.file("timetables", name) if re.fullmatch(r"[0-9a-f]{64}\.jsonl", name) else None
+                data = self.file(name) if KINDS["hash"](line.data["sha256"]) else None
             except OSError:
                 data = None
-            if data is None or sha256(data).hex() + ".jsonl" != name:
-                self.damaged("timetables/%s, which line %d names, is missing or was changed; put it back" % (
-                    name, line.seq), "timetables/" + name)
+            if data is None or sha256(data).hex() != line.data["sha256"]:
+                self.found("damaged", "%s, which line %d names, is missing or was changed; put it back" % (
+                    name, line.seq), name)
                 return None
             try:
                 self.timetables[name] = Timetable(data)
-            except (Broken, Newer, KeyError, ValueError, AttributeError) as error:
-                self.damaged("timetables/%s is not a timetable: %s" % (name, error), "timetables/" + name)
+            except (Broken, Newer) as error:
+                self.found("damaged", "%s is not a timetable: %s" % (name, error), name)
         return self.timetables[name]
 
     def check_books(self):
-        imports = [line for line in self.lines if line.type == "timetable.imported" and not line.lacks]
-        self.timetables = {}
-        books = Books(self.timetable_of)
+        self.timetables, books = {}, Books(self.timetable_of)
         for line in self.lines:
             books.read(line)
-        last = self.timetable_of(imports[-1]) if imports else None
+        last = books.in_force()  # which is read in any case
         if self.lines and not books.problems and not self.damage:
             books.check_sums()
         self.problems += books.problems[:100]
         if len(books.problems) > 100:
-            self.problems.append(problem("books",
-                                         "and %d other lines break a rule" % (len(books.problems) - 100)))
+            text = "and %d other lines break a rule" % (len(books.problems) - 100)
+            self.found("books", text)
         if self.lines and books.all_applied and not self.damage and self.whole:
             self.result["books"] = books.figures(last)
-            self.check_beside(books, imports)
+            self.check_beside(books)
         if not books.all_applied:
             self.not_checked = "; no figures: some lines could not be applied; correct the first one, and " \
                 "run this again"
 
-    def check_beside(self, books, imports):
+    def check_beside(self, books):
         """rules.md, Reports; Remarks: zone, beyond, missing."""
         if books.zone:
             self.remark("zone", *books.zone)
         named = {"reports/%s.csv" % id for id in books.reports}
-        named.update("timetables/%s.jsonl" % line.data["sha256"] for line in imports)
+        named.update("timetables/%s.jsonl" % line.data["sha256"] for line in books.imports)
         beyond = [name for name in self.beside if name not in named and self.is_beyond(name)]
         if beyond:
             self.remark("beyond", len(self.lines), "no line names %s; files like that: %d" % (
@@ -1968,21 +1960,21 @@ class Audit(Chain):
         for id, made in books.reports.items():
             if not made or now >= made[0].now + 7 * DAY_LONG:
                 continue
-            data = self.file("reports", id + ".csv")
+            name = "reports/%s.csv" % id
+            data = self.file(name)
             if data is None:
                 missing.append(made[0].seq)
             elif sha256(data).hex() != made[1]:
-                self.problems.append(problem("books", "the file is not the report that was written",
-                                             "reports/%s.csv" % id, 0, 0, made[0].seq))
+                text = "the file is not the report that was written"
+                self.found("books", text, name, seq=made[0].seq)
         if missing:
             self.remark("missing", min(missing), "files of %d reports are not here" % len(missing))
 
     def is_beyond(self, name):
         """Whether only a line beyond the end can have made a letter or a snapshot; other files have names."""
-        letter = re.match(r"outbox/[^.]*\.(\d+)-", name)
-        snapshot = re.fullmatch(r"snapshots/(\d{12,})\.jsonl", name)
+        made = re.match(r"outbox/[^.]*\.(\d+)-|snapshots/(\d{12,})\.jsonl$", name)
         if name.startswith(("outbox/", "snapshots/")):
-            return bool(letter or snapshot) and int((letter or snapshot).group(1)) > len(self.lines)
+            return bool(made) and int(made.group(1) or made.group(2)) > len(self.lines)
         return True
 
 if __name__ == "__main__":
