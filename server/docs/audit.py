@@ -43,6 +43,9 @@ class Newer(Exception):
 class Broken(Exception):
     """Bytes that are not as they were written."""
 
+class NoJSON(Broken):
+    """The same of bytes whose hash follows: they were on the disk."""
+
 def sha256(data):
     return hashlib.sha256(data).digest()
 
@@ -187,9 +190,9 @@ def decode(text, strict=True):
         raise Newer("it is not in UTF-8, or breaks off within a character")
     except RecursionError:
         depths = itertools.accumulate((c in b"[{") - (c in b"]}") for c in STRINGS.sub(b"", text))
-        raise (Broken if max(depths) > 10000 else Newer)("it is nested too deeply")
+        raise (NoJSON if max(depths) > 10000 else Newer)("it is nested too deeply")
     except ValueError:
-        raise Broken("it is not one JSON object")
+        raise NoJSON("it is not one JSON object")
     return value
 
 def read_line(raw, before, last):
@@ -509,7 +512,7 @@ class Chain:
                 self.bad = problem("newer", "line %d was written by a newer version: %s" % (seq, error), file)
             except Broken as error:
                 self.bad = problem("torn", "line %d is not good: %s" % (seq, error), *place, seq)
-                shown = "its hash shows" if line else "a later file shows" if later_files else ""
+                shown = "its hash shows" if line or isinstance(error, NoJSON) else "a later file shows" if later_files else ""
                 self.shown_by(shown or line_behind(data[offset:], seq))
             else:
                 line.place = place
