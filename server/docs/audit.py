@@ -65,7 +65,7 @@ def unbase64(text):
     except ValueError:
         data = None
     if data is None or base64.b64encode(data).decode() != text:
-        raise Broken("%s is not base64" % text[:60])
+        raise Broken("%s is not base64" % json.dumps(text[:60]))
     return data
 
 def nanoseconds(text):
