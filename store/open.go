@@ -287,10 +287,11 @@ func (x *start[S, E]) readFirst() error {
 		lines := journal.Scan(f)
 		lines.Scan()
 		first, err := journal.Parse(bytes.TrimSuffix(lines.Bytes(), journal.Newline))
+		if err == nil {
+			err = x.names.First(&first)
+		}
 		if err != nil {
 			err = journal.DamageAt(journal.Place{File: name, Line: 1}, 1, err.Error())
-		} else {
-			err = x.names.First(&first)
 		}
 		x.first = first.Head
 		if lines.Err() != nil {

@@ -261,6 +261,7 @@ class Tree:
 DIRECTORY, WITNESS = 1, 4  # the types of keys
 NOTE = re.compile(rb"\n*([^\n]+\n[1-9]\d*\n[^\n]+\nhash [0-9a-f]{64} time \S+\n)\n"
                   rb"((?:\xe2\x80\x94 [^\n]+\n){1,17})(?:\n|\Z)")
+SIGNED = re.compile(rb"\n\n\xe2\x80\x94 [^\n]+\n")  # in something that is more than part of a note
 
 def key_id(name, kind, key):
     return sha256(name.encode() + b"\n" + bytes([kind]) + key)[:4]
@@ -603,7 +604,7 @@ class Chain:
                         return
                 if rest:
                     needed = not notes if id else newest is not None and newest not in log
-                    if needed or NOTE.search(rest):
+                    if needed or SIGNED.search(rest):
                         raise Broken("%s has something that is not a note, at byte %d" % (
                             file, len(data) - len(rest)))
                     self.spoilt.append("%s ends in part of a note, which is not needed" % file)
@@ -893,11 +894,11 @@ user.added: user id, access {company {id text, name text, slug text, tier text},
 user.added personal: salt id, email text, firstName text, lastName text, password text, subject? hash
 user.access_given: user id, access {company {id text, name text, slug text, tier text}, role text}, link?
   {issuer text}
-user.access_given personal: salt? id, subject? hash
+user.access_given personal: salt id, subject hash
 user.removed: user id
 session.started: session id, user id, company text, link? {issuer text}, access hash, accessUntil time,
   refresh hash, until time
-session.started personal: salt? id, subject? hash
+session.started personal: salt id, subject hash
 session.refreshed: session id, access hash, accessUntil time, refresh hash, until time
 session.ended: session id, reason text
 report.ordered: report id, company text, user id, orderBy text, startDate time, endDate time, firstDay date,

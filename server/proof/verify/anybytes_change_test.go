@@ -201,7 +201,9 @@ func (x *theLines) edited(line, kind string, list []value) (string, bool) {
 	with, ok := "", true
 	switch how {
 	case "removed":
-		if from = v.member; line[from-1] == ',' {
+		if from = v.member; from == 0 { // it is the whole of a line
+			return line, false
+		} else if line[from-1] == ',' {
 			from--
 		} else if line[to] == ',' {
 			to++

@@ -132,7 +132,7 @@ var othersWords = regexp.MustCompile(`json: |invalid character|unmarshal|Go (str
 
 // notThere matches why a line cannot be applied: it names what is not there.
 var notThere = regexp.MustCompile(`does not exist|there is no|has no |already exists|is not a ride|no such|` +
-	`not known|offsets for|no ride`)
+	`not known|offsets for|no ride|no such seat|seats for|names messages`)
 
 // pythonsWords match what its interpreter says, which audit.py must not pass on.
 var pythonsWords = regexp.MustCompile(`NoneType|object has no|subscriptable|argument must|fromisoformat|` +
@@ -249,7 +249,8 @@ func (c *spoilt) startFaults() (list []fault) {
 			add("books, and ends with " + exit)
 		}
 	case "torn", "unsigned", "forked":
-		if exit != "served" {
+		// what another key has signed under the directory's name is of another history
+		if exit != "served" && (c.we.Verdict != "forked" || exit != "65") {
 			add(c.we.Verdict + ", and ends with " + exit)
 		}
 	case "newer":
