@@ -513,7 +513,8 @@ class Chain:
                 self.bad = problem("newer", "line %d was written by a newer version: %s" % (seq, error), file)
             except Broken as error:
                 self.bad = problem("torn", "line %d is not good: %s" % (seq, error), *place, seq)
-                shown = "its hash shows" if line or isinstance(error, NoJSON) else "a later file shows" if later_files else ""
+                shown = "its hash shows" if line or isinstance(error, NoJSON) else \
+                    "a later file shows" if later_files else ""
                 self.shown_by(shown or line_behind(data[offset:], seq))
             else:
                 line.place = place
@@ -894,11 +895,11 @@ user.added: user id, access {company {id text, name text, slug text, tier text},
 user.added personal: salt id, email text, firstName text, lastName text, password text, subject? hash
 user.access_given: user id, access {company {id text, name text, slug text, tier text}, role text}, link?
   {issuer text}
-user.access_given personal: salt id, subject hash
+user.access_given personal: salt? id, subject? hash
 user.removed: user id
 session.started: session id, user id, company text, link? {issuer text}, access hash, accessUntil time,
   refresh hash, until time
-session.started personal: salt id, subject hash
+session.started personal: salt? id, subject? hash
 session.refreshed: session id, access hash, accessUntil time, refresh hash, until time
 session.ended: session id, reason text
 report.ordered: report id, company text, user id, orderBy text, startDate time, endDate time, firstDay date,
@@ -1072,8 +1073,9 @@ def check_data(line):
         raise Newer("the hash of a request is not where it should be")
     if part is not None and not line.erased:
         own = SCHEMA.get(line.type + " personal")
-        if line.type in ("user.access_given", "session.started") and "link" not in line.data:
-            own = None
+        if own and "subject?" in own:  # a link has it, and else only who was added has a part
+            own = {name.rstrip("?"): kind for name, kind in own.items()} if "link" in line.data else \
+                {name: kind for name, kind in own.items() if name[-1] != "?"}
         check_members(part, own or "status" in retry and SCHEMA["several personal"] or {}, "personal",
                       line.type != "booking.created")
         check_strings(b"" if line.type == "booking.created" else line.personal)
