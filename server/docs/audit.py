@@ -143,12 +143,15 @@ def pem_key(data, file, before=PUBLIC):
     text = "\n".join(row.decode("latin1") for row in unwrapped(data or b""))
     name = "PUBLIC KEY" if before is PUBLIC else "PRIVATE KEY"
     found = re.search(r"^-----BEGIN %s-----\n([^-]*)\n-----END %s-----$" % (name, name), text, re.MULTILINE)
-    if text.count("-----BEGIN") > 1:
-        raise Broken("%s has several keys" % file)
     der = unbase64(found.group(1).replace("\n", "")) if found else b""
-    if der[:len(before)] != before or len(der) != len(before) + 32:
+    key = der[len(before):] if before is PUBLIC else der[len(before):len(before) + 32]  # more may follow
+    if der[:len(before)] != before or len(key) != 32:
         raise Broken("%s does not hold an Ed25519 key" % file)
-    return der[-32:]
+    return key
+
+def pem_text(key):
+    text = base64.b64encode(PUBLIC + key)
+    return b"-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n" % text
 
 # ==== A line: journal.md, A line ====================================================================
 
@@ -259,7 +262,7 @@ class Tree:
 # ==== Notes: journal.md, Notes (C2SP signed notes, cosignature/v1) ==================================
 
 DIRECTORY, WITNESS = 1, 4  # the types of keys
-NOTE = re.compile(rb"\n*([^\n]+\n[1-9]\d*\n[^\n]+\nhash [0-9a-f]{64} time \S+\n)\n"
+NOTE = re.compile(rb"\n*(\S+\n[1-9]\d*\n\S+\nhash [0-9a-f]{64} time \S+\n)\n"
                   rb"((?:\xe2\x80\x94 [^\n]+\n){1,17})(?:\n|\Z)")
 SIGNED = re.compile(rb"\n\n\xe2\x80\x94 [^\n]+\n")  # in something that is more than part of a note
 
@@ -283,11 +286,8 @@ def verifier_text(name, key):
 class Note:
     def __init__(self, match, file):
         self.file, self.text = file, match.group(1)
-        try:
-            self.origin, lines, root, last = self.text.decode("utf-8").split("\n")[:4]
-            signatures = match.group(2).decode("utf-8").split("\n")[:-1]
-        except UnicodeDecodeError:
-            raise Broken("a note is not in UTF-8")
+        self.origin, lines, root, last = self.text.decode("utf-8", "replace").split("\n")[:4]
+        signatures = match.group(2).decode("utf-8", "replace").split("\n")[:-1]
         self.lines, self.root, self.hash, self.signatures = int(lines), unbase64(root), last[5:69], []
         for row in signatures:
             parts = row.split(" ")
@@ -595,8 +595,8 @@ class Chain:
                 else:
                     self.pub = key
                     private = self.file("checkpoint.key")
-                    if key and private is not None and \
-                            key != public_key(pem_key(private, "checkpoint.key", PRIVATE)):
+                    if key and private is not None and self.file(pub) != \
+                            pem_text(public_key(pem_key(private, "checkpoint.key", PRIVATE))):
                         raise Broken("checkpoint.pub is not that of checkpoint.key")
                 notes, rest = notes_of(data or b"", file)
                 for note in notes:
@@ -769,6 +769,7 @@ def erased_by(line):
         lines = line.data.get("lines") or []
     if line.type == "repaired":
         erased = line.data.get("erased") or {}
+    lines = [seq for seq in lines if seq is not None]  # which part two does not take
     if any(type(seq) is not int or seq < 0 for seq in lines):
         raise ValueError("it is not the number of a line")
     named = {(seq, nanoseconds(line.time)) for seq in lines}

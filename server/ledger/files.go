@@ -55,21 +55,15 @@ func LoadTimetable(fsys readonly.FS, hash string) (*schedule.Timetable, error) {
 	}
 	name := TimetableDir + "/" + hash + ".jsonl"
 	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &journal.Damage{
-			Place:  journal.Place{File: name},
-			Reason: "is missing, but a line names it",
-		}
+	if _, no := hex.DecodeString(hash); no != nil || errors.Is(err, fs.ErrNotExist) {
+		return nil, journal.InFile(name, "is missing, but a line names it")
 	} else if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	tables, err := schedule.Decode(f, hash)
 	if err != nil {
-		return nil, &journal.Damage{
-			Place:  journal.Place{File: name},
-			Reason: err.Error(),
-		}
+		return nil, journal.InFile(name, err.Error())
 	}
 	tt, err := schedule.New(tables)
 	if err != nil {
