@@ -1,8 +1,12 @@
 package verify_test
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,4 +137,42 @@ func (m *tableMember) value(kind string) string {
 		return "before"
 	}
 	return strings.ReplaceAll(kind, " ", "_")
+}
+
+// Part one of audit.py is a program by itself: with -chain, and where the file is cut off before part two. It
+// says what it has not checked, and does not call books sound that only part two finds wrong.
+func TestPartOneOfTheSecondAuditorRunsAlone(t *testing.T) {
+	t.Parallel()
+	if !rig.Has(t, "python3") {
+		return
+	}
+	script, err := os.ReadFile(rig.File("server/docs/audit.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _, whole := strings.Cut(string(script), "\n# PART TWO")
+	cut := filepath.Join(t.TempDir(), "one.py")
+	if err := os.WriteFile(cut, []byte(one+"\n"), 0o600); err != nil || !whole {
+		t.Fatal(err)
+	}
+	sound := rig.File("testdata/journal/v3")
+	spoilt := copied(t, sound)
+	name := filepath.Join(spoilt, rig.JournalFile)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(`"amount":`), []byte(`"amount": `), 1)
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{rig.File("server/docs/audit.py"), "-chain"}, {cut}, {cut, "-chain"}} {
+		for dir, want := range map[string]string{sound: "sound", spoilt: "damaged"} {
+			given := slices.Concat([]string{"-I", "-S"}, args, []string{dir})
+			said, _ := exec.Command("python3", given...).Output()
+			if !strings.HasPrefix(string(said), dir+": "+want+"\n") || !strings.Contains(string(said), "part two") {
+				t.Errorf("%v says\n%s", args, said)
+			}
+		}
+	}
 }
