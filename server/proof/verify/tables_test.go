@@ -170,7 +170,8 @@ func TestPartOneOfTheSecondAuditorRunsAlone(t *testing.T) {
 		for dir, want := range map[string]string{sound: "sound", spoilt: "damaged"} {
 			given := slices.Concat([]string{"-I", "-S"}, args, []string{dir})
 			said, _ := exec.Command("python3", given...).Output()
-			if !strings.HasPrefix(string(said), dir+": "+want+"\n") || !strings.Contains(string(said), "part two") {
+			if !strings.HasPrefix(string(said), dir+": "+want+"\n") ||
+				!strings.Contains(string(said), "part two") {
 				t.Errorf("%v says\n%s", args, said)
 			}
 		}
