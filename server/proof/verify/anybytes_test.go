@@ -371,11 +371,11 @@ func (x *tally) add(t *testing.T, part string, c *spoilt) {
 		group := fmt.Sprintf("%s | %s | %s%s | verify %s, audit.py %s, start %s", part, f.kind, c.how, where,
 			c.we.Verdict, c.they.Verdict, c.exit())
 		first := func(o opinion) string {
-			text := ""
+			var text strings.Builder
 			for _, p := range o.Problems[:min(2, len(o.Problems))] {
-				text += fmt.Sprintf(" [%d: %.240s]", p.Seq, p.Text)
+				fmt.Fprintf(&text, " [%d: %.240s]", p.Seq, p.Text)
 			}
-			return fmt.Sprintf("%s%s, lines %v, remarks %v", o.Verdict, text, o.lines(), o.Remarks)
+			return fmt.Sprintf("%s%s, lines %v, remarks %v", o.Verdict, text.String(), o.lines(), o.Remarks)
 		}
 		text := fmt.Sprintf("%s\n    verify:   %s\n    audit.py: %s\n    start:    %s %.300v", c.name(),
 			first(c.we), first(c.they), c.exit(), c.refused)
