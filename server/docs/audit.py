@@ -702,10 +702,10 @@ class Chain:
             if some:
                 self.remark(kind, some[0].seq, "%s: first by line %d, last by line %d, %d times in all" % (
                     what, some[0].seq, some[-1].seq, len(some)))
-        if self.spoilt:
-            self.remark("cache", 0, "a start makes this anew, or passes over it: %s" % "; ".join(self.spoilt))
         if self.damage or not self.whole:
             return
+        if self.spoilt and not self.fork:
+            self.remark("cache", 0, "a start makes this anew, or passes over it: %s" % "; ".join(self.spoilt))
         for name, line in self.ended.items():
             if not any(note.origin == name for note in self.notes + self.given.notes):
                 self.remark("forked", line.seq,

@@ -133,12 +133,14 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 	}
 	err = cmp.Or(err, forked)
 	rep := x.report()
-	if failed := r.Visits.Failed; failed > 0 {
-		rep.Happened = slices.DeleteFunc(rep.Happened, func(e observe.Event) bool {
-			return e.Seq >= failed
-		})
+	failed := r.Visits.Failed
+	if damage, ok := errors.AsType[*journal.Damage](err); ok && !whole {
+		failed = cmp.Or(failed, damage.Seq)
 	}
-	if spoilt = cmp.Or(x.notes.Spoilt, spoilt, x.spoilt); spoilt != nil {
+	rep.Happened = slices.DeleteFunc(rep.Happened, func(e observe.Event) bool {
+		return failed > 0 && e.Seq >= failed
+	})
+	if spoilt = cmp.Or(x.notes.Spoilt, spoilt, x.spoilt); spoilt != nil && err == nil {
 		rep.Happened = append(rep.Happened, observe.Event{Kind: "cache", Text: spoilt.Error()})
 	}
 	rep.Misfits = misfits
