@@ -243,9 +243,8 @@ func TestVerifySnapshots(t *testing.T) {
 	if spoilt == all[names[0]] || journal == all[last] {
 		t.Fatal("nothing is spoilt")
 	}
-	rep, _, err := check(cfg, false)
-	if err == nil || !strings.Contains(err.Error(), last) || !isSpoilt(rep, names[0]) {
-		t.Errorf("of a bad snapshot and a bad line after it: %v, %v", rep.Happened, err)
+	if _, _, err := check(cfg, false); err == nil || !strings.Contains(err.Error(), last) {
+		t.Errorf("of a bad snapshot and a bad line after it: %v", err)
 	}
 	for _, name := range []string{names[0], last} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(all[name]), 0o600); err != nil {
