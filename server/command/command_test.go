@@ -125,15 +125,20 @@ func serveTLS(t *testing.T, pool *x509.CertPool, args ...string) *serving {
 	}()
 	s := &serving{stop: sync.OnceValue(func() int { close(end); return <-code })}
 	t.Cleanup(func() { s.stop() })
+	var said strings.Builder
 	for s.addr == "" {
 		select {
 		case line := <-stderr.lines:
+			said.WriteString(line + "\n")
 			if m := servingAt.FindStringSubmatch(line); m != nil {
 				s.addr = m[1]
 			}
 		case c := <-code:
 			code <- c
-			t.Fatalf("serve %v ended with %d", args, c)
+			for len(stderr.lines) > 0 {
+				said.WriteString(<-stderr.lines + "\n")
+			}
+			t.Fatalf("serve %v ended with %d\n%s", args, c, &said)
 		}
 	}
 	resp, err := client.Get(scheme + s.addr + "/readyz")

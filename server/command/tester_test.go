@@ -218,19 +218,20 @@ func TestAStartRemovesWorlds(t *testing.T) {
 func TestWorldsOfAStart(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	port := ports.Row(t, 3)
+	port, other := ports.Row(t, 3), ports.Row(t, 3)
 	at := func(n int) string { return fmt.Sprintf("127.0.0.1:%d", port+n) }
-	args := []string{"-test-clock", "2026-11-20T08:00:00Z", "-frozen", "-test-control", at(0), "-worlds", "2"}
-	taken, err := net.Listen("tcp", at(2))
+	args := []string{"-test-clock", "2026-11-20T08:00:00Z", "-frozen", "-worlds", "2", "-test-control"}
+	// The port stays taken: a child that another test has just begun may hold a closed listener until its exec.
+	taken, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", other+2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, dir, []refusal{
-		{1, dir, "-worlds: .*" + at(2) + ".*address already in use", append(args, "-addr", "127.0.0.1:0")},
-	})
-	if err := taken.Close(); err != nil {
-		t.Fatal(err)
-	}
+	defer taken.Close()
+	refuses(t, dir, []refusal{{
+		1, dir, "-worlds: .*" + taken.Addr().String() + ".*address already in use",
+		append(args, fmt.Sprintf("127.0.0.1:%d", other), "-addr", "127.0.0.1:0"),
+	}})
+	args = append(args, at(0))
 	s := serve(t, append(args, "-data", dir)...)
 	resp, err := http.Get("http://" + at(0) + "/worlds")
 	if err != nil {
