@@ -30,6 +30,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import sys
 from datetime import datetime, timedelta
 
@@ -819,6 +820,9 @@ def command_line(words):
     return given
 
 def main(words):
+    sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may have fewer letters than a name
+    if hasattr(signal, "SIGPIPE"):  # who reads no further, as head, ends this too
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     given, codes = command_line(words), []
     auditor = Chain if given.chain else globals().get("Audit", Chain)
     for folder in given.folders:

@@ -364,3 +364,27 @@ func TestTheSecondAuditorRefusesAnArchive(t *testing.T) {
 		t.Errorf("audit.py says\n%s\nwant\n%s", out, want)
 	}
 }
+
+// A reader who goes away early, as head does, and a terminal that lacks letters are no cause for a traceback.
+func TestTheSecondAuditorOnOddTerminals(t *testing.T) {
+	t.Parallel()
+	if !rig.Has(t, "python3") {
+		return
+	}
+	dir := filepath.Join(t.TempDir(), "дані")
+	if err := os.CopyFS(dir, os.DirFS(rig.File("testdata/journal/v3"))); err != nil {
+		t.Fatal(err)
+	}
+	for what, of := range map[string]struct{ run, says string }{
+		"a reader that is gone": {`exec python3 -I -S "$0" "$1" | exec true`, ""},
+		"a terminal in ASCII":   {`PYTHONIOENCODING=ascii exec python3 -S "$0" "$1"`, `\u0456: sound`},
+	} {
+		sh := exec.Command("sh", "-c", of.run, rig.File("server/docs/audit.py"), dir)
+		var stderr strings.Builder
+		sh.Stderr = &stderr
+		out, err := sh.Output()
+		if err != nil || stderr.Len() > 0 || !strings.Contains(string(out), of.says) {
+			t.Errorf("%s: %v\n%s%s", what, err, out, &stderr)
+		}
+	}
+}
