@@ -221,7 +221,8 @@ func TestWorldsOfAStart(t *testing.T) {
 	port, other := ports.Row(t, 3), ports.Row(t, 3)
 	at := func(n int) string { return fmt.Sprintf("127.0.0.1:%d", port+n) }
 	args := []string{"-test-clock", "2026-11-20T08:00:00Z", "-frozen", "-worlds", "2", "-test-control"}
-	// The port stays taken: a child that another test has just begun may hold a closed listener until its exec.
+	// The port stays taken: a child that another test has just begun may hold a closed listener until it is
+	// another program.
 	taken, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", other+2))
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"waybill/server/lab/rig"
 )
 
 // Part B: lines that were changed, chained and signed anew, so that only rules can find it.
@@ -55,7 +53,7 @@ func (b *rich) change(t *testing.T, c *spoilt) {
 	t.Helper()
 	copyOf(t, b.plain, c.dir)
 	c.bare = true
-	rig.ForgeIn(t, c.dir, func(lines []string) []string {
+	forgeIn(t, c.dir, func(lines []string) []string {
 		x := &theLines{spoilt: c, lines: lines, byType: map[string][]int{}, words: map[string][]string{}}
 		x.index()
 		for !x.spoil(t) {

@@ -540,7 +540,7 @@ func (b *rich) makePlain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig.Resign(t, b.plain)
+	resign(t, b.plain)
 }
 
 // copyOf copies a directory. Timetables, which are large and never written again, are the same files in it.

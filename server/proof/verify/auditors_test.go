@@ -149,7 +149,7 @@ func TestBothAuditorsAgree(t *testing.T) {
 	all = append(all, withAReport(t)...)
 	all = append(all, withAChange(t)...)
 	for what, with := range oddities {
-		all = append(all, rig.Forge(t, h.dir, func(lines []string) []string {
+		all = append(all, forge(t, h.dir, func(lines []string) []string {
 			for i, l := range lines {
 				if strings.Contains(l, `"type":"booking.created"`) && strings.Contains(l, h.bookings[1]) {
 					lines[i] = regexp.MustCompile(what).ReplaceAllLiteralString(l, with)
@@ -227,7 +227,7 @@ func withLinesOfNothing(t *testing.T, h *honest) (dirs []string) {
 	t.Helper()
 	head := regexp.MustCompile(`"seq":\d+(,.*"type":")[^"]*","data":.*`)
 	for name, data := range linesOfNothing {
-		dir := rig.Forge(t, h.dir, func(lines []string) []string {
+		dir := forge(t, h.dir, func(lines []string) []string {
 			last := lines[len(lines)-1]
 			return append(lines, head.ReplaceAllString(last, `"seq":0${1}`+name+`","data":{`+data+`}}`))
 		})

@@ -143,7 +143,7 @@ func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig.Resign(t, dir)
+	resign(t, dir)
 	rig.Keep(t, dir)
 	return dir
 }

@@ -194,17 +194,17 @@ var careful = map[string]seen{
 	"nothing":              func(t *testing.T, h *honest) string { return copied(t, h.dir) },
 	"a seat off the books": func(t *testing.T, h *honest) string { return copied(t, h.dir) },
 	"a changed refund": func(t *testing.T, h *honest) string { // the ticket is cancelled later, for less
-		dir := rig.Forge(t, h.dir, leavesOut(h.bookings[2], "tickets.canceled"))
+		dir := forge(t, h.dir, leavesOut(h.bookings[2], "tickets.canceled"))
 		h.serve(t, dir, day.Add(30*time.Hour), rig.NewCosigner(t, "own.example"), func(x *trader) {
 			x.cancel(2, 0)
 		})
 		return dir
 	},
 	"a deleted booking": func(t *testing.T, h *honest) string {
-		return h.completed(t, rig.Forge(t, h.dir, leavesOut(h.bookings[1])))
+		return h.completed(t, forge(t, h.dir, leavesOut(h.bookings[1])))
 	},
 	"a back-dated sale": func(t *testing.T, h *honest) string {
-		return h.completed(t, rig.Forge(t, h.dir, backDated(h)))
+		return h.completed(t, forge(t, h.dir, backDated(h)))
 	},
 	"yesterday's backup": func(t *testing.T, h *honest) string { return copied(t, h.yesterday) },
 	"two copies for two auditors": func(t *testing.T, h *honest) string {
@@ -219,7 +219,7 @@ var careful = map[string]seen{
 		return h.completed(t, impostor(t, h, false, true))
 	},
 	"a line left out": func(t *testing.T, h *honest) string { // and all that follows from it
-		dir := rig.Forge(t, h.dir, leavesOut(h.bookings[2], "ticket.paid", "tickets.canceled"))
+		dir := forge(t, h.dir, leavesOut(h.bookings[2], "ticket.paid", "tickets.canceled"))
 		return h.completed(t, dir)
 	},
 	"a fork as the original": func(t *testing.T, h *honest) string {
@@ -277,12 +277,12 @@ var careless = map[string]seen{
 			return os.WriteFile(name, []byte(strings.Join(aRefundOf100([]string{string(text)}), "")), 0o600)
 		})
 	},
-	"a refund as one likes": func(t *testing.T, h *honest) string { return rig.Forge(t, h.dir, aRefundOf100) },
-	"a changed refund":      func(t *testing.T, h *honest) string { return rig.Rehash(t, h.dir, aRefundOf100) },
+	"a refund as one likes": func(t *testing.T, h *honest) string { return forge(t, h.dir, aRefundOf100) },
+	"a changed refund":      func(t *testing.T, h *honest) string { return rehashed(t, h.dir, aRefundOf100) },
 	"a deleted booking": func(t *testing.T, h *honest) string {
-		return rig.Rehash(t, h.dir, leavesOut(h.bookings[1]))
+		return rehashed(t, h.dir, leavesOut(h.bookings[1]))
 	},
-	"a back-dated sale": func(t *testing.T, h *honest) string { return rig.Rehash(t, h.dir, backDated(h)) },
+	"a back-dated sale": func(t *testing.T, h *honest) string { return rehashed(t, h.dir, backDated(h)) },
 	"yesterday's backup": func(t *testing.T, h *honest) string { // of the journal alone
 		dir := copied(t, h.dir)
 		replace(t, dir, rig.JournalFile, h.yesterday)
@@ -303,7 +303,7 @@ var careless = map[string]seen{
 		return impostor(t, h, false, false)
 	},
 	"a line left out": func(t *testing.T, h *honest) string {
-		return rig.Rehash(t, h.dir, leavesOut(h.bookings[2], "ticket.paid"))
+		return rehashed(t, h.dir, leavesOut(h.bookings[2], "ticket.paid"))
 	},
 	"a fork as the original": func(t *testing.T, h *honest) string {
 		return withoutItsFork(t, careful["a fork as the original"](t, h))
@@ -326,7 +326,7 @@ var careless = map[string]seen{
 		return dir
 	},
 	"a moved clock": func(t *testing.T, h *honest) string { // in the last line
-		return rig.Rehash(t, h.dir, func(lines []string) []string {
+		return rehashed(t, h.dir, func(lines []string) []string {
 			last := &lines[len(lines)-1]
 			*last = strings.Replace(*last, `"time":"2026-11-21T09`, `"time":"2026-11-21T10`, 1)
 			return lines
@@ -342,7 +342,7 @@ var careless = map[string]seen{
 
 // withoutItsFork takes away the line that gave a copy its name.
 func withoutItsFork(t *testing.T, dir string) string {
-	return rig.Rehash(t, dir, without(func(l string) bool { return strings.Contains(l, `"type":"forked"`) }))
+	return rehashed(t, dir, without(func(l string) bool { return strings.Contains(l, `"type":"forked"`) }))
 }
 
 // completed serves a forged directory for a moment, which makes its tree and a snapshot.
@@ -369,7 +369,7 @@ func impostor(t *testing.T, h *honest, withKey, thorough bool) string {
 	name, _, _ := strings.Cut(string(h.kept[0].Note), "\n")
 	says := note.NewKey(name, key.Public().(ed25519.PublicKey)).String()
 	vkey := regexp.MustCompile(`"key":"waybill/[^"]+"`)
-	return rig.Forge(t, dir, func(lines []string) []string {
+	return forge(t, dir, func(lines []string) []string {
 		for i, l := range lines {
 			if !thorough {
 				break

@@ -128,7 +128,7 @@ func starvedKeys(h *honest) []starving {
 // reforge has somebody with the key change lines.
 func (d starved) reforge(change func(lines []string) []string) {
 	d.Helper()
-	forged := rig.Forge(d.T, d.dir, change)
+	forged := forge(d.T, d.dir, change)
 	d.take("")
 	if err := os.CopyFS(d.dir, os.DirFS(forged)); err != nil {
 		d.Fatal(err)

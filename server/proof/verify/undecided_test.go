@@ -52,7 +52,7 @@ func withUndecided(t *testing.T, h *honest) (dirs []string) {
 		}
 		dirs = append(dirs, dir)
 	}
-	must(rig.Forge(t, h.dir, func(lines []string) []string {
+	must(forge(t, h.dir, func(lines []string) []string {
 		at := indexOf(lines, "partner.key_added")
 		key := lines[at]
 		revoked := beside(key, "partner.revoked", fmt.Sprintf(`"partner":%q,"keyHashes":[%q]`,
@@ -63,12 +63,12 @@ func withUndecided(t *testing.T, h *honest) (dirs []string) {
 		"run.cancelled": `"reason":"x","tickets":[],"before":{}`,
 		"run.moved":     `"minutes":10,"reason":"x","runs":[],"tickets":[],"before":{}`,
 	} {
-		must(rig.Forge(t, h.dir, func(lines []string) []string {
+		must(forge(t, h.dir, func(lines []string) []string {
 			last := lines[len(lines)-1]
 			return append(lines, beside(last, kind, `"run":{"trip":"none","date":"2026-11-20"},`+data))
 		}), "the timetable has no such run")
 	}
-	must(rig.Forge(t, withARevival(t), func(lines []string) []string {
+	must(forge(t, withARevival(t), func(lines []string) []string {
 		for i := range lines {
 			lines[i] = strings.Replace(lines[i], `"seats":[1],"request"`, `"seats":[5],"request"`, 1)
 		}
@@ -111,7 +111,7 @@ func withARepeatedSale(t *testing.T) (dirs []string) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		dir = rig.Forge(t, dir, func(lines []string) []string {
+		dir = forge(t, dir, func(lines []string) []string {
 			for i := range lines {
 				lines[i] = strings.Replace(lines[i], `"retry":{"key":"other"`, `"retry":{"key":"first"`, 1)
 			}
@@ -131,7 +131,7 @@ func withFilesOfNothing(t *testing.T, h *honest) (dirs []string) {
 	t.Helper()
 	for _, name := range []string{"reports/AAAAAAAAAAAAAAAAAAAAAA.csv", "outbox/A.1000-1.eml",
 		"timetables/" + strings.Repeat("0", 64) + ".jsonl"} {
-		dir := rig.Forge(t, h.dir, func(lines []string) []string { return lines })
+		dir := forge(t, h.dir, func(lines []string) []string { return lines })
 		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func withAChange(t *testing.T) []string {
 	}
 	was := strings.TrimSuffix(filepath.Base(names[0]), ".jsonl")
 	var hash string
-	forged := rig.Forge(t, dir, func(lines []string) []string {
+	forged := forge(t, dir, func(lines []string) []string {
 		sale := lines[indexOf(lines, "booking.created")]
 		stops := regexp.MustCompile(`"stop":\{"id":"([^"]+)"`).FindAllStringSubmatch(sale, -1)
 		for _, a := range stops {

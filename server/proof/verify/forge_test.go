@@ -1,4 +1,4 @@
-package rig
+package verify_test
 
 import (
 	"crypto/ed25519"
@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server/lab/rig"
 	"waybill/store/checkpoint"
 	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
@@ -21,20 +22,20 @@ import (
 	"waybill/store/tree"
 )
 
-// Forge returns a copy of a closed directory, of one file of journal, whose lines somebody has changed who
+// forge returns a copy of a closed directory, of one file of journal, whose lines somebody has changed who
 // has the disk, the key and all the time in the world: lines that come, go or move are numbered anew, and so
 // is each before; the chain and the tree follow, and one note is signed anew. Snapshots are gone.
-func Forge(t testing.TB, of string, change func(lines []string) []string) (dir string) {
+func forge(t *testing.T, of string, change func(lines []string) []string) (dir string) {
 	t.Helper()
-	dir = Rehash(t, of, change)
-	Resign(t, dir)
-	Keep(t, dir)
+	dir = rehashed(t, of, change)
+	resign(t, dir)
+	rig.Keep(t, dir)
 	return dir
 }
 
-// Rehash returns such a copy by somebody who has no key: the lines are numbered and hashed anew, and nothing
-// else is.
-func Rehash(t testing.TB, of string, change func(lines []string) []string) (dir string) {
+// rehashed returns such a copy by somebody who has no key: the lines are numbered and hashed anew, and
+// nothing else is.
+func rehashed(t *testing.T, of string, change func(lines []string) []string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "forged")
 	if err := os.CopyFS(dir, os.DirFS(of)); err != nil {
@@ -44,24 +45,24 @@ func Rehash(t testing.TB, of string, change func(lines []string) []string) (dir 
 	return dir
 }
 
-// ForgeIn does what Forge does to a directory itself.
-func ForgeIn(t testing.TB, dir string, change func(lines []string) []string) {
+// forgeIn does what forge does to a directory itself.
+func forgeIn(t *testing.T, dir string, change func(lines []string) []string) {
 	t.Helper()
 	rehash(t, dir, change)
-	Resign(t, dir)
+	resign(t, dir)
 }
 
 // rehash numbers and hashes the lines of a directory anew.
-func rehash(t testing.TB, dir string, change func(lines []string) []string) {
+func rehash(t *testing.T, dir string, change func(lines []string) []string) {
 	t.Helper()
 	format := read(t, dir, "FORMAT")
 	var lines []string
-	for line := range strings.Lines(read(t, dir, JournalFile)) {
+	for line := range strings.Lines(read(t, dir, rig.JournalFile)) {
 		lines = append(lines, line)
 	}
 	old := slices.Clone(lines)
-	text := Rechained(format, renumbered(old, change(lines)))
-	if err := os.WriteFile(filepath.Join(dir, JournalFile), []byte(text), 0o600); err != nil {
+	text := rig.Rechained(format, renumbered(old, change(lines)))
+	if err := os.WriteFile(filepath.Join(dir, rig.JournalFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,9 +102,9 @@ func renumbered(old, lines []string) []string {
 	return lines
 }
 
-// Resign signs a note of a directory's last line with the directory's key, and removes what was signed
+// resign signs a note of a directory's last line with the directory's key, and removes what was signed
 // before, the tree and the snapshots.
-func Resign(t testing.TB, dir string) {
+func resign(t *testing.T, dir string) {
 	t.Helper()
 	origin, _, _ := strings.Cut(read(t, dir, checkpoint.File), "\n")
 	for _, name := range []string{
@@ -117,7 +118,7 @@ func Resign(t testing.TB, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed := NoteOf(t, dir, origin, key)
+	signed := noteOf(t, dir, origin, key)
 	files := map[string][]byte{checkpoint.File: signed, checkpoint.LogFile: append(signed, '\n')}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
@@ -126,13 +127,13 @@ func Resign(t testing.TB, dir string) {
 	}
 }
 
-// NoteOf returns a note of a directory's last line, under a name and by a key.
-func NoteOf(t testing.TB, dir, origin string, key ed25519.PrivateKey) []byte {
+// noteOf returns a note of a directory's last line, under a name and by a key.
+func noteOf(t *testing.T, dir, origin string, key ed25519.PrivateKey) []byte {
 	t.Helper()
 	note := checkpoint.Checkpoint{Origin: origin}
 	var edge tree.Edge
 	last := ""
-	for line := range strings.Lines(read(t, dir, JournalFile)) {
+	for line := range strings.Lines(read(t, dir, rig.JournalFile)) {
 		hashed, _, _ := strings.Cut(strings.TrimSuffix(line[75:], "\n"), `,"personal":{`)
 		edge.Add(tree.Leaf([]byte(hashed)))
 		last = line
@@ -149,7 +150,7 @@ func NoteOf(t testing.TB, dir, origin string, key ed25519.PrivateKey) []byte {
 }
 
 // read returns a file of a directory.
-func read(t testing.TB, dir, name string) string {
+func read(t *testing.T, dir, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
