@@ -337,26 +337,6 @@ SHAPES = [(re.compile(form), what) for form, what in (
     (rb"\xe2\x80\x94 \S+ [A-Za-z0-9+/]{90,}=*", "a signature: \u2014 (U+2014), a name, and base64"))]
 INNER = re.compile(rb"hash [0-9a-f]{64} time|^\W* \S+ [A-Za-z0-9+/]{90}")
 
-def misshapen(rows, number, at, file):
-    """What is wrong with a line, which should be the shape at a place."""
-    if not at and b"hash " in rows[number - 1]:
-        number = max(1, number - 3)  # where the note should begin
-    row = rows[number - 1].decode("utf-8", "replace")
-    said = "line %d of %s is not %s, but %.200a" % (number, file, SHAPES[at][1], row)
-    for end in range(number + 1, number + 4):
-        whole = [between.join(rows[number - 1:end]) for between in (b"", b" ")]
-        if row and any(map(SHAPES[at][0].fullmatch, whole)):
-            return "%s: lines %d to %d are one line that was cut" % (said, number, end)
-    return said
-
-def encoded(data):
-    """What is to be said where a text is not in the form in which it was written."""
-    if b"\0" in data:
-        return "; it has NUL characters, as UTF-16: save it as UTF-8"
-    if re.search(rb"(?im)^Content-Transfer-Encoding: *(base64|quoted-printable)", data):
-        return "; it is a mail in the form that it is sent in: save its text"
-    return ""
-
 def kept_notes(data, file):
     """(the notes in a text that somebody has kept, be it a letter; what was passed over around them)."""
     rows, clean, notes, at, other = data.split(b"\n"), unwrapped(data + b"\n\n"), b"", 0, 0
@@ -366,14 +346,14 @@ def kept_notes(data, file):
             at = at - 1 if row.startswith(b"\xe2\x80\x94") else 0
         fits = SHAPES[at][0].fullmatch(row)
         if at and not fits or not at and INNER.search(row):
-            raise Broken(misshapen(clean, number, at, file) + encoded(data))
+            raise Broken("line %d of %s is not %s, but %.200a" % (
+                number, file, SHAPES[at][1], row.decode("utf-8", "replace")))
         if at or fits:
             notes, at = notes + (b"" if at else b"\n") + row + b"\n", at + 1
         else:
             other += row != b""
     if not notes:
-        why = SHAPES[0][1] + encoded(data)
-        raise Broken("%s has no note: no line, from the first on, is %s" % (file, why))
+        raise Broken("%s has no note: no line, from the first on, is %s" % (file, SHAPES[0][1]))
     notes, rest = notes_of(notes[1:], None)
     if rest:
         raise Broken("%s has a note that is too long" % file)
@@ -733,18 +713,22 @@ class Chain:
             self.result["witnesses"].append({"name": name, "lines": lines, "time": time})
             left = self.lines[lines:]
             if left and (not second or self.lines[-1].now - left[0].now > self.given.within):
-                text = "the witness %s has not signed line %d, of %s" % (name, lines + 1, left[0].time)
+                text = "no note that fits has a signature of the witness %s over line %d, of %s" % (
+                    name, lines + 1, left[0].time)
                 self.found("unwitnessed", text)
 
     def tell(self):
         result = self.result
-        print("%s: %s\n  %s, %s lines" % (self.folder, result["verdict"], result["origin"], result["lines"]))
+        name = result["origin"] or "it has no name"
+        print("%s: %s\n  %s, %s lines" % (self.folder, result["verdict"], name, result["lines"]))
         for item in self.problems:
             place = "line %(line)s of %(file)s (seq %(seq)s, byte %(byte)s): " % item if item["line"] else \
                 item["file"] and "%(file)s: " % item or item["seq"] and "line %(seq)s: " % item or ""
             print("  %s: %s%s" % (item["kind"], place, item["text"]))
         for item in self.remarks:
             print("  remark, %s: %s" % (item["kind"], item["text"]))
+        for one in filter(lambda one: one["lines"], result["witnesses"]):
+            print("  the witness %(name)s has signed the first %(lines)d lines, last at %(time)s" % one)
         for name, figure in result["books"].items() if result["books"] is not NO_BOOKS else ():
             if name == "money":
                 figure = ["%s paid, %s refunded" % (hundredths(sums["paid"], currency), hundredths(
@@ -837,9 +821,8 @@ def main(words):
         codes.append(3 if kinds == {"torn"} else 1 if kinds else 0)
     return max(codes, key=(0, 3, 1).index)
 
-# Python has read this file to its end: it knows here already whether part two makes a class Audit.
-if __name__ == "__main__" and "Audit" not in sys._getframe().f_code.co_names:
-    sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__" and "\nclass Audit" not in open(__file__, encoding="utf-8").read():
+    sys.exit(main(sys.argv[1:]))  # the file was cut off here
 
 # PART TWO: the members of lines, the books, and the files of reports
 
