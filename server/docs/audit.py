@@ -160,6 +160,8 @@ TIME = rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"
 HEAD = re.compile(rb'\{"hash":"([0-9a-f]{64})","seq":(\d+),"synced":(\d+),"time":"' + TIME +
                   rb'","type":"([^"\\]*)","data":\{')
 STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
+PERSONAL = b',"personal":'  # ends the chained bytes
+HASHED = len(b'{"hash":"') + 64 + len(b'",')  # where they begin
 
 class Line:
     """seq, synced, time, now (in ms), type, data; hash, text (the chained bytes), leaf (of the tree);
@@ -201,20 +203,20 @@ def decode(text, strict=True):
 
 def read_line(raw, before, last):
     """The line that the bytes are (without newline), after the line last, which is None before the first."""
-    line, end = Line(), raw.find(b',"personal":{')
-    line.text = raw[75:] if end < 0 else raw[75:end]
+    line, end = Line(), raw.find(PERSONAL + b"{")
+    line.text = raw[HASHED:] if end < 0 else raw[HASHED:end]
     line.hash, line.leaf = hashlib.sha256(before + line.text).hexdigest().encode(), sha256(b"\0" + line.text)
-    if raw[:75] != b'{"hash":"' + line.hash + b'",':
+    if raw[:HASHED] != b'{"hash":"' + line.hash + b'",':
         raise Broken("its hash does not follow from the line before and its bytes")
     head = HEAD.match(raw)
     if not head:
         raise Newer("it does not have the form of a line")
-    line.personal = raw[75 + len(line.text) + 12:-1]
+    line.personal = raw[HASHED + len(line.text) + len(PERSONAL):-1]
     line.erased = check_personal(line.personal, NAMED_PART.search(line.text))
     is_own = head.group(5).decode() in OWN
     whole = decode(raw, not is_own)
     if is_own:
-        decode(line.text[head.end() - 76:-1], False)  # its data, once
+        decode(line.text[head.end() - HASHED - 1:-1], False)  # its data, once
     has_blanks = re.search(rb"\s", STRINGS.sub(b"", line.text))
     if list(whole)[6:] not in ([], ["personal"]) or has_blanks and not is_own:
         raise Newer("it does not have the form of a line")
@@ -582,7 +584,7 @@ class Chain:
                 notes, rest = notes_of(data or b"", file)
                 for note in notes:
                     note.key = key
-                    if not self.is_signed(note):
+                    if not self.is_of_its_key(note):
                         return
                 if rest:
                     needed = not notes if id else newest is not None and newest not in log
@@ -596,7 +598,7 @@ class Chain:
         except Broken as error:
             self.found("damaged", str(error), "checkpoints.log")
 
-    def is_signed(self, note):
+    def is_of_its_key(self, note):
         """Whether the key beside a note has signed it; if not, it is forked."""
         for name, key in self.given.witnesses:
             note.signed_by(name, key, WITNESS)
