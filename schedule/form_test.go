@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -99,7 +100,7 @@ func everything(t testing.TB) *schedule.Tables {
 			From:     "z",
 			To:       "y",
 			Currency: "EUR",
-			Amount:   1 << 50,
+			Amount:   1 << 39,
 		}, {Company: -1, Route: -1, Currency: "UAH"}},
 		RefundRules: []schedule.RefundRule{{ID: "x", Company: 0, Route: -1, Hours: 24, Percent: 9950}},
 		Discounts: []schedule.Discount{{
@@ -194,6 +195,18 @@ func TestBadTables(t *testing.T) {
 		"route of a rule":         func(x *schedule.Tables) { x.RefundRules[0].Route = 2 },
 		"company of a rule":       func(x *schedule.Tables) { x.RefundRules[0].Company = 7 },
 		"route of a discount":     func(x *schedule.Tables) { x.Discounts[0].Route = -1 },
+		"day before 1970":         func(x *schedule.Tables) { x.Services[0].First = -1 },
+		"day that no year has":    func(x *schedule.Tables) { x.Services[0].First = math.MaxInt32 },
+		"day after 2199":          func(x *schedule.Tables) { x.Services[0].First = 84_006 },
+		"later day after 2199":    func(x *schedule.Tables) { x.Services[0].Bits = make([]uint64, 1314) },
+		"seats below 0":           func(x *schedule.Tables) { x.Buses[0].Seats = -1 },
+		"seats above the limit":   func(x *schedule.Tables) { x.Buses[0].Seats = schedule.MaxSeats + 1 },
+		"fare below 0":            func(x *schedule.Tables) { x.Fares[0].Amount = -1 },
+		"fare above the limit":    func(x *schedule.Tables) { x.Fares[0].Amount = schedule.MaxAmount + 1 },
+		"refund of more":          func(x *schedule.Tables) { x.RefundRules[0].Percent = 100_01 },
+		"refund below 0":          func(x *schedule.Tables) { x.RefundRules[0].Percent = -1 },
+		"discount of more":        func(x *schedule.Tables) { x.Discounts[0].Percent = 100_01 },
+		"rate above the limit":    func(x *schedule.Tables) { x.FarePerKm[0].Micros = schedule.MaxAmount + 1 },
 	} {
 		x := everything(t)
 		change(x)

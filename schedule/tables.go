@@ -142,6 +142,8 @@ const (
 	DefaultSeats = 49        // the capacity of a trip without a bus
 	MaxSeats     = 1000      // the largest capacity of a bus
 	MaxStops     = 1 << 9    // the longest a trip may be
+	MaxAmount    = 1e12      // minor units of a fare
+	WholePercent = 100_00
 )
 
 // The years of all days and instants that people give, and of timetables: a duration from the machine's clock
@@ -149,6 +151,7 @@ const (
 const (
 	MinYear = 1970
 	MaxYear = 2199
+	days    = 84_006 // of them
 
 	InYears = "of the years 1970 to 2199" // says so
 	DayRule = "a day as in 2026-11-20, " + InYears
@@ -158,6 +161,13 @@ const (
 func IsInYears(t time.Time) bool {
 	year := t.UTC().Year()
 	return MinYear <= year && year <= MaxYear
+}
+
+// IsStart reports whether a service day of these years can start at a Unix second: zones and moved runs put
+// that within two days.
+func IsStart(second int64) bool {
+	const day = 24 * 60 * 60
+	return -day <= second && second <= (days+2)*day
 }
 
 // Day is a calendar day, counted from 1970-01-01.
@@ -296,7 +306,7 @@ type FarePerKm struct {
 	Micros   int64  `json:"micros"` // millionths of the currency per kilometre
 }
 
-// check makes sure that every index names a row.
+// check makes sure that every index names a row, and that numbers are as an import bounds them.
 func (t *Tables) check() error {
 	noStop := func(i int32) bool {
 		return !in(t.Stops, i)
@@ -310,6 +320,13 @@ func (t *Tables) check() error {
 		}),
 		each(t.Routes, func(x *Route) bool {
 			return in(t.Companies, x.Company)
+		}),
+		each(t.Buses, func(x *Bus) bool {
+			return 0 <= x.Seats && x.Seats <= MaxSeats
+		}),
+		each(t.Services, func(x *Service) bool {
+			_, end := x.days()
+			return 0 <= x.First && x.First < days && len(x.Bits) <= days/64+1 && end <= days
 		}),
 		each(t.Patterns, func(x *Pattern) bool {
 			nowhere := func(i int16) bool {
@@ -325,16 +342,19 @@ func (t *Tables) check() error {
 				in(t.Times, x.Times) && len(t.Times[x.Times]) == 2*len(t.Patterns[x.Pattern].Stops)
 		}),
 		each(t.Fares, func(x *Fare) bool {
-			return maybe(x.Company, x.Route)
+			return maybe(x.Company, x.Route) && 0 <= x.Amount && x.Amount <= MaxAmount
 		}),
 		each(t.Withheld, func(x *Withheld) bool {
 			return maybe(x.Company, x.Route)
 		}),
 		each(t.RefundRules, func(x *RefundRule) bool {
-			return maybe(x.Company, x.Route)
+			return maybe(x.Company, x.Route) && 0 <= x.Percent && x.Percent <= WholePercent
 		}),
 		each(t.Discounts, func(x *Discount) bool {
-			return in(t.Routes, x.Route)
+			return in(t.Routes, x.Route) && 0 <= x.Percent && x.Percent <= WholePercent
+		}),
+		each(t.FarePerKm, func(x *FarePerKm) bool {
+			return 0 <= x.Micros && x.Micros <= MaxAmount
 		}),
 	)
 }

@@ -92,6 +92,7 @@ type start[S, E any] struct {
 	snapshot replay.Snapshot[S] // that the start goes on from
 	proven   uint64             // the newest line that a whole snapshot proves to have been durable
 	notes    observe.Notes
+	unread   uint64                // lines of files that end before the snapshot and are not read
 	erasures *observe.Erasures     // of the lines after the snapshot
 	signed   bool                  // there is a checkpoint, good or not
 	anchor   checkpoint.Checkpoint // the newest that is good
@@ -260,7 +261,17 @@ func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 	x.erasures = observe.NewErasures()
 	r := replay.New(&x.cfg.Model, x.snapshot.State, nil)
 	rest := chain.After{Head: x.snapshot.Head, Next: &r.Visits}
-	end, err := r.Visits.Read(chain.Reader{FS: x.fsys, Skip: min(skip, rest.Skip())}, append(more,
+	skip = min(skip, rest.Skip())
+	files, err := journal.Numbers(x.fsys, "journal")
+	if err != nil {
+		return err
+	}
+	for _, first := range files {
+		if first-1 <= skip {
+			x.unread = first - 1
+		}
+	}
+	end, err := r.Visits.Read(chain.Reader{FS: x.fsys, Skip: skip}, append(more,
 		x.notes.Repairs,
 		x.names,
 		&observe.Happened{}, // whose form it checks
@@ -277,16 +288,24 @@ func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 	return err
 }
 
-// readFirst reads the time of the first line, which read may have skipped, and the key that it says.
+// readFirst reads the time of the first line, which read may have skipped, and the key that it says. The line
+// follows from FORMAT.
 func (x *start[S, E]) readFirst() error {
 	if x.end.Head.Seq == 0 {
 		return nil // it is still to be written
+	}
+	_, format, err := journal.ReadOrigin(x.fsys)
+	if err != nil {
+		return err
 	}
 	name := "journal/" + journal.Name(1)
 	return readonly.Read(x.fsys, name, func(f *io.SectionReader) error {
 		lines := journal.Scan(f)
 		lines.Scan()
 		first, err := journal.Parse(bytes.TrimSuffix(lines.Bytes(), journal.Newline))
+		if err == nil && !first.HasHashAfter(format) {
+			err = errors.New("has a hash that does not follow from FORMAT and its bytes")
+		}
 		if err == nil {
 			err = x.names.First(&first)
 		}
@@ -369,6 +388,10 @@ const signedWithin = 5 * time.Second
 func (x *start[S, E]) warn() {
 	log := x.cfg.Log
 	last := x.end.Head
+	if x.unread > 0 {
+		log.Info("the start went on from a snapshot; waybill verify reads the lines that it has not read",
+			"lines", x.unread)
+	}
 	if err := x.notes.Foreign(); err != nil {
 		log.Warn("not all checkpoints can be used", "err", err)
 	}

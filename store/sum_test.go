@@ -284,7 +284,10 @@ func (s sum) equal(other sum) bool {
 // verifyWith verifies the directory of a configuration.
 func verifyWith(cfg sumConfig, live bool, expected inspect.Expected, check replay.Check[*sum, add],
 	seen func(*sum, journal.Stamp) error) (inspect.Report, error) {
-	rules := inspect.Rules[*sum, add]{Check: check, End: seen}
+	rules := inspect.Rules[*sum, add]{Check: check}
+	if seen != nil {
+		rules.End = func(s *sum, end journal.Stamp, _ bool) error { return seen(s, end) }
+	}
 	return inspect.Verify(cfg.FS, live, &cfg.Model, expected, rules)
 }
 

@@ -3,7 +3,6 @@ package gtfs
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -127,7 +126,8 @@ func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost ma
 		if r.Get("agency_id") != "" { // blank means every agency, even where there is only one
 			fare.Company = r.Ref("agency_id", "agency.txt")
 		}
-		fare.Amount = r.Hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
+		fare.Amount = r.Hundredths("price", schedule.MaxAmount,
+			"is not an amount up to 10000000000 with at most two decimals")
 		r.Check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
 		if r.Unused {
 			// The readable members say which rides no other fare may price.

@@ -259,7 +259,7 @@ func (f *Feed) readRefundRules() {
 			x.Company = r.Ref("agency_id", "agency.txt")
 		}
 		x.Hours = int32(r.Number("hours", 0, math.MaxUint16))
-		x.Percent = r.Hundredths("amount", 100_00, notPercent)
+		x.Percent = r.Hundredths("amount", schedule.WholePercent, notPercent)
 		r.OptionalID("rule_id")
 		route, known := r.Find("route_id", "routes.txt")
 		switch {
@@ -297,7 +297,7 @@ func (f *Feed) readDiscounts() {
 		}
 		r.OptionalID("discount_id")
 		r.Check(r.Get("rule") == "Percent", "rule", "is not Percent")
-		x.Percent = r.Hundredths("amount", 100_00, notPercent)
+		x.Percent = r.Hundredths("amount", schedule.WholePercent, notPercent)
 		keep(r, &f.out.Discounts, x)
 	}
 }

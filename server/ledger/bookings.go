@@ -198,6 +198,9 @@ func codeSoldLeg(c *wire.Coder, l *booking.SoldLeg) {
 	wire.Number(c, "from", &l.From)
 	wire.Number(c, "to", &l.To)
 	wire.Number(c, "amount", &l.Amount)
+	if !c.Writing() && (l.Amount < 0 || l.Amount > schedule.MaxAmount) {
+		c.R.Reject("costs more than any fare")
+	}
 	wire.Number(c, "discount", &l.Discount)
 	c.Close()
 }
@@ -291,6 +294,9 @@ func (c *Codec) run(to *wire.Coder, name string, r **booking.Run) (known bool) {
 		to.String("form", &form)
 		wire.Text(to, "date", &x.Day, schedule.Day.String, parseDay)
 		wire.Number(to, "start", &x.Start)
+		if !to.Writing() && !schedule.IsStart(x.Start) {
+			to.R.Reject("starts on no day " + schedule.InYears)
+		}
 		wire.List(to, "offsets", &x.Offsets, func(o *int32) {
 			wire.Number(to, "", o)
 		})

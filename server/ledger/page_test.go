@@ -81,7 +81,7 @@ const commonHeading = "Members of several types"
 var jsonKinds = map[string]string{
 	"id": "text", "run": "text", "text": "text", "time": "text", "date": "text", "hash": "text", "vkey": "text",
 	"int": "number", "seq": "number", "money": "number", "percent": "number", "number": "number",
-	"row": "number", "day": "number",
+	"fare": "number", "second": "number", "row": "number", "day": "number",
 	"int16": "number", "int32": "number", "currency": "text", "act": "text", "carrier": "text", "way": "text",
 	"Companies": "object", "Routes": "object", "Buses": "object", "Stops": "object", "Cities": "object",
 	"bool": "bool", "list": "list", "names": "list", "object": "object", "form": "object",

@@ -76,7 +76,7 @@ func Repair[S, E any](from readonly.FS, to durable.FS, model *replay.Model[S, E]
 		By:      cut.By,
 	}
 	if cut.Force {
-		said.Forced = loss.Lines
+		said.Forced = int64(loss.Lines)
 	}
 	last := k.end.Head
 	at := slices.MaxFunc([]time.Time{last.Time, now(r.State).UTC().Truncate(time.Millisecond)},

@@ -69,8 +69,9 @@ type Expected struct {
 
 // Rules look at what the events of a journal mean. Each may be nil.
 type Rules[S, E any] struct {
-	Check replay.Check[S, E]           // sees the state before each event
-	End   func(S, journal.Stamp) error // sees the state after the last line
+	Check replay.Check[S, E] // sees the state before each event
+	// End sees the state after the last line; applied reports that no line was left out of it.
+	End func(state S, end journal.Stamp, applied bool) error
 }
 
 // Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the
@@ -120,8 +121,8 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 		err = x.afterwards()
 	}
 	forked := x.notes.Forks.First()
-	if err == nil && !misfits.Unapplied && rules.End != nil {
-		err = rules.End(r.State, x.end.Head.Stamp)
+	if err == nil && rules.End != nil {
+		err = rules.End(r.State, x.end.Head.Stamp, !misfits.Unapplied)
 	}
 	// A snapshot may be of a line before the one that stopped the reading. Where a note shows another
 	// history, a snapshot may be of that.

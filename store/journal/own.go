@@ -67,7 +67,7 @@ type ForkedParent struct {
 // line, and have all notes forgotten by it.
 type Repaired struct {
 	Reason string `json:"reason"`
-	Forced uint64 `json:"forced,omitempty"` // undamaged lines that were cut, where that was asked for
+	Forced int64  `json:"forced,omitempty"` // undamaged lines that were cut, where that was asked for
 	// Erased has the lines whose personal parts were erased by lines that were cut off, with the times.
 	Erased map[uint64]string `json:"erased,omitempty"`
 	// Missing has those of them, rising, of which no line that could be read said so.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,27 +21,31 @@ import (
 
 // Beside the journal lie files that lines name, or are made of: reports, timetables, letters, snapshots.
 
-// filesBeside lists them. It is asked before the journal is read, so that none is of a line that a server
-// wrote meanwhile.
-func filesBeside(fsys readonly.FS) (names []string, err error) {
+// filesBeside lists them by their names; a report has its SHA-256.
+func filesBeside(fsys readonly.FS) (files map[string]string, err error) {
+	files = map[string]string{}
 	for _, dir := range []string{ledger.OutboxDir, ledger.ReportDir, ledger.TimetableDir} {
 		list, err := fsys.List(dir)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range list {
-			names = append(names, dir+"/"+name)
+			name = dir + "/" + name
+			files[name] = ""
+			if dir == ledger.ReportDir {
+				files[name], _ = sumOf(fsys, name) // what cannot be read is told if the journal names it
+			}
 		}
 	}
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	for _, seq := range seqs {
-		names = append(names, snapshotOf(seq))
+		files[snapshotOf(seq)] = ""
 	}
-	return names, err
+	return files, err
 }
 
 // beyond remarks on files that only lines beyond the end can have left, or an import that was cut short.
-func (rep *Report) beyond(names []string, s ledger.State) {
+func (rep *Report) beyond(files map[string]string, s ledger.State) {
 	named := map[string]bool{}
 	for _, r := range s.Reports.All() {
 		named[fileOf(r)] = true
@@ -48,11 +53,12 @@ func (rep *Report) beyond(names []string, s ledger.State) {
 	for _, hash := range rep.timetables {
 		named[ledger.TimetableDir+"/"+hash+".jsonl"] = true
 	}
-	list := slices.DeleteFunc(names, func(name string) bool {
+	list := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool {
 		letter, isLetter := strings.CutPrefix(name, ledger.OutboxDir+"/")
 		_, message, _ := strings.Cut(letter, ".")
 		line, _ := (&ledger.Message{ID: message}).Line()
-		return named[name] || isLetter && line <= rep.Head.Seq ||
+		return named[name] || strings.HasSuffix(name, readonly.TempSuffix) ||
+			isLetter && line <= rep.Head.Seq ||
 			strings.HasPrefix(name, "snapshots/") && name <= snapshotOf(rep.Head.Seq)
 	})
 	if len(list) > 0 {
@@ -69,9 +75,10 @@ func fileOf(r *report.Report) string {
 	return ledger.ReportDir + "/" + r.ID.String() + ledger.ReportSuffix
 }
 
-// reports looks at the files of reports that should be there, by the directory's clock. other reports whether
-// one is another than was written.
-func (rep *Report) reports(fsys readonly.FS, s ledger.State) (other bool, err error) {
+// reports looks at the files of reports that should be there, by the directory's clock. One that has changed
+// while the journal was read was written anew meanwhile: before has their sums of then. The error is of the
+// last that is not as it was written.
+func (rep *Report) reports(fsys readonly.FS, s ledger.State, before map[string]string) (wrong error) {
 	now := s.Clock().At(time.Now())
 	var missing []uint64 // the lines of those that have no file
 	for _, r := range s.Reports.All() {
@@ -83,22 +90,23 @@ func (rep *Report) reports(fsys readonly.FS, s ledger.State) (other bool, err er
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, r.Line)
 		case err != nil:
-			return other, err
-		case sum != r.SHA256:
-			other = true
-			rep.Misfits.List = append(rep.Misfits.List, &journal.Damage{
+			return err
+		case sum != r.SHA256 && sum == before[fileOf(r)]:
+			d := &journal.Damage{
 				Place:  journal.Place{File: fileOf(r)},
 				Seq:    r.Line,
 				Reason: "the file is not the report that was written",
 				Books:  true,
-			})
+			}
+			rep.Misfits.List = append(rep.Misfits.List, d)
+			wrong = d
 		}
 	}
 	if len(missing) > 0 {
 		rep.remark("missing", slices.Min(missing), "files of reports that have not expired: %d are not here, "+
 			"as on a machine that took over; order them again", len(missing))
 	}
-	return other, nil
+	return wrong
 }
 
 // remark adds a remark.

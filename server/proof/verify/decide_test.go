@@ -44,7 +44,7 @@ func TestVerifyDecidesAgain(t *testing.T) {
 		line           int
 		from, to, want string
 	}{
-		"a price of nothing":          {sale, `"amount":\d+`, `"amount":0`, "sold for 0.00 UAH, but the price in the timetable of line"},
+		"a price of nothing":          {sale, `"amount":\d+`, `"amount":0`, "sold for 0.00 UAH, but the timetable of line"},
 		"a price of millions":         {sale, `"amount":\d+`, `"amount":490000000`, "sold for 4900000.00 UAH, but"},
 		"another currency":            {sale, `"currency":"UAH"`, `"currency":"EUR"`, "sold for 770.00 EUR, but "},
 		"a currency without a price":  {sale, `"currency":"UAH"`, `"currency":"XTS"`, "has no price in XTS"},

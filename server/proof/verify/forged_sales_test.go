@@ -191,7 +191,7 @@ func TestASaleByAnOfferOfAReplacedTimetableIsSound(t *testing.T) {
 		t.Error(err)
 	}
 	late := b.rewrite(t, sale, `"time":"2026-11-20T08:19`, `"time":"2026-11-20T08:20`)
-	mustName(t, "an offer of a timetable that was replaced 20 minutes ago", late, sale, "but the price in ")
+	mustName(t, "an offer of a timetable that was replaced 20 minutes ago", late, sale, "has the price ")
 }
 
 // Decision verify.books: a directory in which all went by the rules is sound, also one whose timetable, runs

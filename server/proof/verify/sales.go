@@ -318,15 +318,12 @@ func (ed *edition) costs(r *ride, leg *schedule.Leg, currency string) error {
 		return m.Currency == currency
 	})
 	sold := schedule.Money{Currency: currency, Amount: r.Amount}
-	switch {
-	case at < 0:
-		return fmt.Errorf("sold for %s, but the timetable of line %d has no price in "+
-			"%s", inWords(sold), ed.seq,
-			currency)
-	case prices[at] != sold:
-		return fmt.Errorf("sold for %s, but the price in the timetable of line %d is "+
-			"%s", inWords(sold), ed.seq,
-			inWords(prices[at]))
+	has := "no price in " + currency
+	if at >= 0 {
+		has = "the price " + inWords(prices[at])
+	}
+	if at < 0 || prices[at] != sold {
+		return fmt.Errorf("sold for %s, but the timetable of line %d has %s", inWords(sold), ed.seq, has)
 	}
 	return nil
 }
@@ -340,10 +337,9 @@ func (x *sales) missing() error {
 	if d, ok := errors.AsType[*journal.Damage](x.gone.err); ok {
 		why = d.Reason
 	}
-	return journal.InFile(ledger.TimetableDir+"/"+x.gone.hash+".jsonl", fmt.Sprintf(
-		"cannot be read: %[3]s; line %[1]d names it, and %[2]d sales rest on it; put the file back: "+
-			"its name is its SHA-256",
-		x.gone.seq, x.gone.sales, why))
+	return journal.InFile(ledger.TimetableDir+"/"+x.gone.hash+".jsonl", fmt.Sprintf("cannot be read: %s; "+
+		"line %d names it, and %d sales rest on it; put the file back: its name is its SHA-256",
+		why, x.gone.seq, x.gone.sales))
 }
 
 // inWords returns an amount of money: 770.00 UAH.

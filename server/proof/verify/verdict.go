@@ -168,9 +168,8 @@ func Judge(
 	said := v.wrong(err, &rep, name, against)
 	if rep.Torn != nil { // as after a power cut: nobody was told that these lines are kept
 		v.problem(problemOf("torn", &rep.Torn.Damage))
-		said = cmp.Or(said, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps "+
-			"them", &rep.Torn.Damage,
-			words.Counted(rep.Torn.Bytes, "byte")))
+		said = cmp.Or(said, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them",
+			&rep.Torn.Damage, words.Counted(rep.Torn.Bytes, "byte")))
 	}
 	if isRead(err) {
 		said = cmp.Or(said, v.unsigned(&rep, expected.Within))
@@ -231,6 +230,10 @@ func (v *Verdict) wrong(err error, rep *Report, name, against string) error {
 		v.problem(Problem{Kind: "books", Text: fmt.Sprintf("and %d more lines break a rule", n)})
 	}
 	damage, isDamage := errors.AsType[*journal.Damage](err)
+	kept := isDamage && damage.File == observe.KeptFile
+	if kept { // it is not the directory that is wrong
+		err = fmt.Errorf("-against %s: %s", against, damage.Reason)
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -244,19 +247,18 @@ func (v *Verdict) wrong(err error, rep *Report, name, against string) error {
 		if rep.Forks.First() == nil { // it was found before the journal was read
 			v.forked(damage, 0, against)
 		}
-		if damage.File == observe.KeptFile {
-			err = fmt.Errorf("-against %s: %s", against, damage.Reason)
-		}
 		return fmt.Errorf("%s: %w", damage.Forked, err)
-	case damage.File == observe.KeptFile: // it is not the directory that is wrong
-		err = fmt.Errorf("-against %s: %s", against, damage.Reason)
+	case kept:
 		v.problem(Problem{Kind: "failed", File: against, Text: err.Error()})
 		return err
 	case damage.Books: // there is nothing to cut: the chain is whole
 		if misfits == 0 { // it is what ends the reading where no rules are asked
 			v.problem(problemOf("books", damage))
 		}
-		return fmt.Errorf("books: %w%s", err, others(misfits-1))
+		if misfits > 1 {
+			err = fmt.Errorf("%w; other lines that break a rule: %d", err, misfits-1)
+		}
+		return fmt.Errorf("books: %w", err)
 	}
 	v.problem(problemOf("damaged", damage))
 	if strings.HasPrefix(damage.File, ledger.TimetableDir+"/") {
@@ -281,14 +283,6 @@ func (v *Verdict) forked(first *journal.Damage, more int, against string) {
 	v.problem(p)
 }
 
-// others says how many other lines break a rule.
-func others(n int) string {
-	if n < 1 {
-		return ""
-	}
-	return fmt.Sprintf("; other lines that break a rule: %d", n)
-}
-
 // unsigned says who has not signed the lines; nil where all have that should. A line that is older than the
 // last by more than within must have been signed.
 func (v *Verdict) unsigned(rep *Report, within time.Duration) (said error) {
@@ -303,19 +297,20 @@ func (v *Verdict) unsigned(rep *Report, within time.Duration) (said error) {
 			Name:  w.Key.Name,
 			Lines: w.Seq,
 		}
+		missing := fmt.Errorf("not witnessed: %s has signed no checkpoint of this journal", w.Key.Name)
 		if w.Seq > 0 {
 			found.Time = w.At.Format(time.RFC3339)
-		} else {
-			missing := fmt.Errorf("not witnessed: %s has signed no checkpoint of this journal", w.Key.Name)
-			v.problem(Problem{Kind: "unwitnessed", Text: missing.Error()})
-			said = cmp.Or(said, missing)
+			behind := rep.Head.Time.Sub(w.Since)
+			missing = fmt.Errorf("not witnessed: %s has signed up to line %d; the next line is %s older than "+
+				"the last line", w.Key.Name, w.Seq, behind.Round(time.Second))
+			if w.Since.IsZero() || behind <= within {
+				missing = nil
+			}
 		}
-		if behind := rep.Head.Time.Sub(w.Since); w.Seq > 0 && !w.Since.IsZero() && behind > within {
-			missing := fmt.Errorf("not witnessed: %s has signed up to line %d; the next line is %s "+
-				"older than the last line", w.Key.Name, w.Seq, behind.Round(time.Second))
+		if missing != nil {
 			v.problem(Problem{Kind: "unwitnessed", Text: missing.Error()})
-			said = cmp.Or(said, missing)
 		}
+		said = cmp.Or(said, missing)
 		v.Witnesses = append(v.Witnesses, found)
 	}
 	return said
@@ -323,28 +318,21 @@ func (v *Verdict) unsigned(rep *Report, within time.Duration) (said error) {
 
 // remark says what a sound directory has that a reader should know of.
 func (v *Verdict) remark(fsys readonly.FS, rep *Report, live bool) {
-	add := func(kind string, seq uint64, format string, args ...any) {
-		v.Remarks = append(v.Remarks, observe.Event{Kind: kind, Seq: seq, Text: fmt.Sprintf(format, args...)})
-	}
 	if c, ok := newest(fsys); ok && rep.Copy {
-		add("copy", 0, "no key is here: this is a copy; its newest note is of %s",
+		rep.remark("copy", 0, "no key is here: this is a copy; its newest note is of %s",
 			c.Time.Format(journal.TimeLayout))
 	}
 	if n := rep.Head.Seq - rep.Vouched; n > 0 && rep.Vouched > 0 {
-		add("unsigned", rep.Vouched+1, "%s", unvouched(n, rep, live))
+		rep.remark("unsigned", rep.Vouched+1, "%s", unvouched(n, rep, live))
 	}
 	for _, x := range rep.Unkept {
-		add("forked", x.Left, "the notes that were signed under the earlier name %s are not here", x.Origin)
+		rep.remark("forked", x.Left, "the notes that were signed under the earlier name %s are not here", x.Origin)
 	}
-	if z := rep.Zone; z.Seq > 0 {
-		v.Remarks = append(v.Remarks, z)
+	if o := rep.Older; o != nil {
+		rep.remark("unsigned", o.Published, "the file checkpoint is missing, or older than the newest note in "+
+			"checkpoints.log, which covers line %d: the disk was full, or somebody changed it", o.Logged)
 	}
 	v.Remarks = append(v.Remarks, rep.Beside...)
-	if o := rep.Older; o != nil {
-		add("unsigned", o.Published, "the file checkpoint covers line %d and is older than the newest "+
-			"in checkpoints.log, which covers line %d: the disk was full, or somebody put it there",
-			o.Published, o.Logged)
-	}
 }
 
 // signedSoon is how old the lines may be that a running server has not signed yet: it signs within a second,

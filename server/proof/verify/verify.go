@@ -25,9 +25,8 @@ import (
 // Report is what Directory found sound.
 type Report struct {
 	inspect.Report
-	Books *books.Books // at the last line's time
-	// Zone is of sales whose service days start at other times than here; zero where none does.
-	Zone       observe.Event
+	Books      *books.Books    // at the last line's time
+	zone       observe.Event   // of sales whose service days start at other times than here
 	Beside     []observe.Event // remarks on what lies beside the journal
 	timetables []string        // the hashes of those that lines name
 	// Wrong is what breaks a rule in a copy that has each byte of what was copied; nil where nothing does.
@@ -39,32 +38,22 @@ var ErrNoJournal = errors.New("no journal is here")
 
 // Directory checks one that may be in use: every byte of the journal and its snapshots, its checkpoints and
 // what is expected from elsewhere, then the books (decision verify.verdict), and what lies beside the
-// journal. It only reads.
-func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (Report, error) {
-	rep, other, err := directory(fsys, live, expected)
-	if other && live { // the server may have just written it anew
-		rep, _, err = directory(fsys, live, expected)
-	}
-	return rep, err
-}
-
-// directory is Directory, once. What lies beside the journal is listed first, so that none of it is of a line
-// that a server writes meanwhile. other reports whether a report is not the one that was written.
-func directory(fsys readonly.FS, live bool, expected inspect.Expected) (rep Report, other bool, err error) {
-	there, err := filesBeside(fsys)
+// journal. That is looked at first, so that none of it is of a line that a server writes meanwhile. It only
+// reads.
+func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (rep Report, err error) {
+	before, err := filesBeside(fsys)
 	if err != nil {
-		return rep, false, err
+		return rep, err
 	}
 	rep, state, err := verify(fsys, live, expected, true)
 	if !isRead(err) || state.Reports == nil {
-		return rep, false, err
+		return rep, err
 	}
-	rep.beyond(there, state)
-	other, failed := rep.reports(fsys, state)
-	if err == nil && len(rep.Misfits.List) > 0 {
-		err = rep.Misfits.List[0]
+	rep.beyond(before, state)
+	if rep.zone.Seq > 0 {
+		rep.Beside = append(rep.Beside, rep.zone)
 	}
-	return rep, other, cmp.Or(failed, err)
+	return rep, cmp.Or(err, rep.reports(fsys, state, before))
 }
 
 // Copy checks a copy that was just made, and returns the state that its journal leads to. What breaks a
@@ -108,19 +97,21 @@ func verify(
 		}
 	}
 	var wrong error // with the books as a whole
-	rules.End = func(s *ledger.Keeper, end journal.Stamp) error {
-		state = s.State
+	rules.End = func(s *ledger.Keeper, end journal.Stamp, applied bool) error {
+		if applied {
+			state = s.State
+		}
 		if err := again.missing(); err != nil {
 			return err
 		}
 		tt, err := again.timetable(s.TimetableHash())
-		if err == nil && decide {
+		if err == nil && decide && applied {
 			rep.Books, wrong = s.Bookings.Audit(tt, end.Time)
 		}
 		return err
 	}
 	rep.Report, err = inspect.Verify(fsys, live, &model, expected, rules)
-	rep.Zone, rep.timetables = again.zone, again.named
+	rep.zone, rep.timetables = again.zone, again.named
 	files, _ := fsys.List("journal")
 	nameless := errors.Is(err, journal.ErrNoFormat) && len(files) == 0
 	if nameless || err == nil && rep.Head.Seq == 0 && rep.Torn == nil {

@@ -67,10 +67,13 @@ func SetAside(fsys durable.FS) error {
 		return err
 	}
 	key, err := readonly.ReadFile(fsys, checkpoint.PublicKeyFile)
+	_, bad := checkpoint.PublicKey(fsys)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && id != "":
-		return fmt.Errorf("%s has notes of waybill/%s, but their key %s is missing", checkpoint.LogFile, id,
-			checkpoint.PublicKeyFile)
+		return journal.InFile(checkpoint.PublicKeyFile, fmt.Sprintf(
+			"is missing, and %s has notes of waybill/%s, which it is the key of", checkpoint.LogFile, id))
+	case id != "" && bad != nil:
+		return bad
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -151,18 +151,20 @@ func (s *Log) thin() error {
 	return nil
 }
 
-// Last returns the last whole note of the log, without the blank line after it, nil where there is none.
-// start is where that note starts, or the part of one that a crash has left.
+// Last returns the last whole note of the log, without the blank line after it, and where it starts; nil
+// where there is none. A part of another, which a crash has left, may follow.
 func Last(fsys readonly.FS) (signed []byte, start int64, err error) {
 	err = readonly.Read(fsys, checkpoint.LogFile, func(f *io.SectionReader) error {
 		end, err := readonly.Tail(f, 2*note.MaxNote)
-		at := 0
-		i := bytes.LastIndex(end, []byte("\n\n"+journal.OriginStart))
-		if i >= 0 {
-			at = i + 2
+		for after := len(end); signed == nil && after > 0; {
+			at := 0
+			if i := bytes.LastIndex(end[:after], []byte("\n\n"+journal.OriginStart)); i >= 0 {
+				at = i + 2
+			}
+			start = f.Size() - int64(len(end)-at)
+			_, signed, _ = note.Split(end[at:after], false)
+			after = at
 		}
-		start = f.Size() - int64(len(end)-at)
-		_, signed, _ = note.Split(end[at:], false)
 		signed = bytes.TrimSuffix(signed, journal.Newline)
 		return err
 	})

@@ -3,6 +3,9 @@ package signing
 import (
 	"bytes"
 	"crypto/ed25519"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,4 +95,42 @@ func TestANewerNoteOfTheLogIsPublishedByAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	newLog(t, dir).newestIs(t, "after another", log.of(3).Sign(testKey))
+}
+
+// A crash leaves part of the last note: the one before it is the last, and the next is written in the place
+// of the part.
+func TestPartOfANoteIsWrittenOver(t *testing.T) {
+	dir := t.TempDir()
+	log := newLog(t, dir)
+	for _, seq := range []uint64{1, 2} {
+		if err := log.Sign(log.of(seq)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, checkpoint.LogFile)
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := log.of(1).Sign(testKey)
+	for size := info.Size() - 2; size > int64(len(first))+1; size -= 40 {
+		if err := os.Truncate(file, size); err != nil {
+			t.Fatal(err)
+		}
+		if signed, start, err := Last(log.FS); err != nil || start != 0 || !bytes.Equal(signed, first) {
+			t.Fatalf("of %d bytes the last note is %q from %d on, %v", size, signed, start, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, checkpoint.File)); err != nil {
+		t.Fatal(err)
+	}
+	log = newLog(t, dir)
+	if err := log.Sign(log.of(3)); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Concat(first, []byte("\n"), log.of(3).Sign(testKey), []byte("\n"))
+	logged, err := readonly.ReadFile(log.FS, checkpoint.LogFile)
+	if err != nil || !bytes.Equal(logged, want) {
+		t.Errorf("the log is %q, %v, want %q", logged, err, want)
+	}
 }

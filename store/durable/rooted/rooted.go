@@ -59,13 +59,10 @@ func (d Dir) open() (*os.Root, error) {
 		return root.(*os.Root).OpenRoot(".")
 	}
 	at := cmp.Or(string(d), ".")
-	root, err := os.OpenRoot(at)
-	if err != nil {
-		if info, bad := os.Stat(at); bad == nil && !info.IsDir() {
-			err = syscall.ENOTDIR // what os.OpenRoot says of it is only a text
-		}
+	if info, err := os.Stat(at); err == nil && !info.IsDir() {
+		return nil, syscall.ENOTDIR // os.OpenRoot waits for a pipe's other end
 	}
-	return root, err
+	return os.OpenRoot(at)
 }
 
 // Path returns the whole path of a name.
