@@ -176,6 +176,7 @@ TIME = rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"
 HEAD = re.compile(rb'\{"hash":"([0-9a-f]{64})","seq":(\d+),"synced":(\d+),"time":"' + TIME +
                   rb'","type":"([^"\\]*)","data":\{')
 STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
+BLANKS = re.compile(rb"\s")
 PERSONAL = b',"personal":'  # ends the chained bytes
 HASHED = len(b'{"hash":"') + 64 + len(b'",')  # where they begin
 
@@ -184,17 +185,19 @@ class Line:
     personal (bytes), part (its value), erased (when it was erased); place (file, line, byte)."""
 
 def no_double(pairs):
-    if len(dict(pairs)) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise Newer("a member is given twice")
-    return dict(pairs)
+    return members
 
 def no_constant(text):
     raise ValueError("%s is not a JSON number" % text)
 
 def whole_number(text):
-    if text == "-0" or len(text) > 20 or not -2**63 <= int(text) < 2**64:
+    number = int(text) if len(text) < 21 else 2**64
+    if not -2**63 <= number < 2**64 or text == "-0":
         raise Newer("the number %s is out of range" % text[:20])
-    return int(text)
+    return number
 
 DECODER = json.JSONDecoder(object_pairs_hook=no_double, parse_constant=no_constant, parse_int=whole_number)
 LENIENT = json.JSONDecoder(parse_constant=no_constant, parse_int=whole_number)
@@ -217,6 +220,10 @@ def decode(text, strict=True):
         raise NoJSON("it is not one JSON object")
     return value
 
+def has_blanks(text):
+    """Whether there is a blank outside of strings."""
+    return BLANKS.search(text) and BLANKS.search(STRINGS.sub(b"", text))
+
 def read_line(raw, before, last):
     """The line that the bytes are (without newline), after the line last, which is None before the first."""
     line, end = Line(), raw.find(PERSONAL + b"{")
@@ -233,8 +240,7 @@ def read_line(raw, before, last):
     whole = decode(raw, not is_own)
     if is_own:
         decode(line.text[head.end() - HASHED - 1:-1], False)  # its data, once
-    has_blanks = re.search(rb"\s", STRINGS.sub(b"", line.text))
-    if list(whole)[6:] not in ([], ["personal"]) or has_blanks and not is_own:
+    if list(whole)[6:] not in ([], ["personal"]) or not is_own and has_blanks(line.text):
         raise Newer("it does not have the form of a line")
     line.seq, line.synced, line.time, line.type, line.data = (whole[name] for name in list(whole)[1:6])
     line.part = whole.get("personal")
@@ -305,8 +311,11 @@ def verifier_text(name, key):
 class Note:
     def __init__(self, match, file):
         self.file, self.text = file, match.group(1)
-        self.origin, lines, root, last = self.text.decode("utf-8", "replace").split("\n")[:4]
-        signatures = match.group(2).decode("utf-8", "replace").split("\n")[:-1]
+        try:
+            self.origin, lines, root, last = self.text.decode("utf-8").split("\n")[:4]
+            signatures = match.group(2).decode("utf-8").split("\n")[:-1]
+        except UnicodeDecodeError:
+            raise Broken("a note is not in UTF-8")
         self.lines, self.root, self.hash, self.signatures = int(lines), unbase64(root), last[5:69], []
         for row in signatures:
             parts = row.split(" ")
@@ -975,7 +984,8 @@ FREQUENT = ("booking.created", "ticket.asked", "ticket.paid", "ticket.booked")
 
 def whole(bits, least=None):
     least = -2**(bits - 1) if least is None else least
-    return lambda value: type(value) is int and least <= value < 2**(bits - (least < 0))
+    end = 2**(bits - 1) if least < 0 else 2**bits
+    return lambda value: type(value) is int and least <= value < end
 
 def form_of(pattern):
     return lambda value: type(value) is str and re.fullmatch(pattern, value)
@@ -1026,63 +1036,92 @@ def schema_of(text):
 
 SCHEMA = schema_of(TABLES)
 TABLE_NAMES = {name for name in SCHEMA if name[0].isupper()}  # of a timetable
+UNUSUAL = re.compile(rb"[\\<>&]|\xe2\x80[\xa8\xa9]")
 RARE = str.maketrans({letter: "\\u%04x" % ord(letter) for letter in "<>&\u2028\u2029"})
 
 def check_strings(text):
     """Raises Newer where a string is not written as those of rare lines are: journal.md, The types."""
-    for string in STRINGS.findall(text):
-        if re.search(rb"[\\<>&]|\xe2\x80[\xa8\xa9]", string):
+    for string in STRINGS.findall(text) if UNUSUAL.search(text) else ():
+        if UNUSUAL.search(string):
             right = json.dumps(json.loads(string), ensure_ascii=False).translate(RARE)
             if string.decode() != right:
                 raise Newer("the text %.80s is written otherwise than %.80s" % (string.decode(), right))
 
 EMPTY = (0, "", False, [], {}, None, "0001-01-01T00:00:00Z")  # which an optional member is not
 
+class Members:
+    """Those of an object. The kind of each is its test, or Members, or a list of one of these."""
+
+    def __init__(self, row):
+        self.kinds = {name.rstrip("?"): test_of(kind) for name, kind in row.items()}
+        self.required = [name for name in row if name[-1] != "?"]
+        self.optional = set(self.kinds).difference(self.required)
+        self.good = set()  # lists of members that were found to be in order
+
+def test_of(kind):
+    if isinstance(kind, dict):
+        return Members(kind)
+    if isinstance(kind, list):
+        return [test_of(kind[0])]
+    return test_of(SCHEMA[kind]) if kind in SCHEMA else KINDS[kind]
+
+TESTS = {name: test_of(row) for name, row in SCHEMA.items()}
+
 def check_kind(value, kind, name, null=False):
     """The value, if it is of its kind; else raises Newer. A list without elements may be null, if null says
     so: it is [] then."""
-    kind = SCHEMA.get(kind, kind) if isinstance(kind, str) else kind
-    if isinstance(kind, dict):
+    if isinstance(kind, Members):
         return check_members(value, kind, name, null)
     if isinstance(kind, list) and (isinstance(value, list) or value is None and null):
+        if callable(kind[0]) and value and all(map(kind[0], value)):
+            return value
         return [check_kind(one, kind[0], name, null) for one in value or []]
-    if isinstance(kind, list) or not KINDS[kind](value):
+    if isinstance(kind, list) or not kind(value):
         raise Newer("%s is %s" % (name, json.dumps(value)[:40]))
     return value
 
 def check_members(value, members, name, null):
-    kinds = {member.rstrip("?"): kind for member, kind in members.items()}
-    if not isinstance(value, dict) or list(value) != [member for member in kinds if member in value]:
+    if not isinstance(value, dict) or tuple(value) not in members.good:
+        check_names(value, members, name)
+    for member in members.optional.intersection(value):
+        if value[member] in EMPTY and member != "before":
+            raise Newer("%s stands there without a value" % member)
+    kinds = members.kinds
+    for member, one in value.items():
+        kind = kinds[member]
+        if not callable(kind) or not kind(one):
+            value[member] = check_kind(one, kind, member, null)
+    return value
+
+def check_names(value, members, name):
+    if not isinstance(value, dict) or list(value) != [member for member in members.kinds if member in value]:
         raise Newer("%s is not an object with its members in their order: %s" % (
             name, json.dumps(value)[:80]))
-    for member in members:
-        if member not in value and member in kinds:
+    for member in members.required:
+        if member not in value:
             raise Newer("%s has no member %s" % (name, member))
-    for member in value:
-        if member not in members and value[member] in EMPTY and member != "before":
-            raise Newer("%s stands there without a value" % member)
-    return {member: check_kind(one, kinds[member], member, null) for member, one in value.items()}
+    members.good.add(tuple(value))
 
 def is_like(value, kind):
     """Whether what is known of a value is of its kind, or null."""
-    if isinstance(kind, dict):
+    if isinstance(kind, Members):
         return value is None or isinstance(value, dict) and all(
-            is_like(value.get(member.rstrip("?")), inner) for member, inner in kind.items())
+            is_like(value.get(member), inner) for member, inner in kind.kinds.items())
     if isinstance(kind, list):
         return value is None or isinstance(value, list) and all(is_like(one, kind[0]) for one in value)
-    return value is None or KINDS[kind](value)
+    return value is None or kind(value)
 
 def check_data(line):
     """Raises Newer for other members than those of the type; the first that is missing is in line.lacks."""
-    members, line.lacks = SCHEMA.get(line.type), ""
+    members, line.lacks = TESTS.get(line.type), ""
     if members is None or line.type == "several":
         raise Newer("its type, %s, is unknown" % line.type)
     if line.type in OWN:
         if not is_like(dict(line.data, program=None, by=None, erased=None), members):
             raise Broken("its members are not those of its type")
         return
-    if all(name in members or name + "?" in members for name in line.data):
-        line.lacks = next((name for name in members if name not in line.data and name[-1] != "?"), "")
+    if all(name in members.kinds for name in line.data):
+        line.lacks = next((name for name in members.required if name not in line.data), "")
     if line.lacks:
         return
     line.data = check_members(line.data, members, "data", line.type not in FREQUENT)
@@ -1096,14 +1135,14 @@ def check_data(line):
     if line.type == "booking.created" and misplaced:
         raise Newer("the hash of a request is not where it should be")
     if part is not None and not line.erased:
-        own = SCHEMA.get(line.type + " personal")
-        if own and "subject?" in own:  # a link has it, and else only who was added has a part
-            own = {name.rstrip("?"): kind for name, kind in own.items()} if "link" in line.data else \
-                {name: kind for name, kind in own.items() if name[-1] != "?"}
-        check_members(part, own or "status" in retry and SCHEMA["several personal"] or {}, "personal",
-                      line.type != "booking.created")
+        own = line.type + " personal"
+        members = TESTS.get(own) or (TESTS["several personal"] if "status" in retry else Members({}))
+        if "subject" in members.optional:  # a link has it, and else only who was added has a part
+            members = Members({name.rstrip("?"): kind for name, kind in SCHEMA[own].items()
+                               if "link" in line.data or name[-1] != "?"})
+        check_members(part, members, "personal", line.type != "booking.created")
         check_strings(b"" if line.type == "booking.created" else line.personal)
-        if re.search(rb"\s", STRINGS.sub(b"", line.personal)):
+        if has_blanks(line.personal):
             raise Newer("its personal part has blanks")
 
 # ==== Timetables: journal.md, Timetables; rules.md, Prices, Changes =================================
@@ -1147,10 +1186,12 @@ class Timetable:
                 raise Broken("one of its lines is not a row of a table")
             (name, row), = value.items()
             check_strings(text)
-            self.tables[name].append(check_kind(row, name, name, True))
+            if has_blanks(text):
+                raise Broken("one of its lines has blanks")
+            self.tables[name].append(check_kind(row, TESTS[name], name, True))
             names.append(name)
-        if names != sorted(names, key=list(SCHEMA).index) or re.search(rb"[ \t\r]", STRINGS.sub(b"", data)):
-            raise Broken("it has blanks, or tables in another order")
+        if names != sorted(names, key=list(SCHEMA).index):
+            raise Broken("its tables are in another order")
         self.check_rows()
         self.trips = {trip["id"]: trip for trip in self.tables["Trips"]}
         self.fares, self.withheld = self.by_names("Fares"), self.by_names("Withheld")
@@ -1440,6 +1481,7 @@ class Books:
 
     def on_booking_created(self, data):
         forms, runs = self.new_forms(data), {}
+        self.forms.update(forms)  # which stay known, as its runs do, where the rest cannot be applied
         for row in data.get("runs", []):
             form = forms.get(row["form"]) or self.there(self.forms, row["form"], "form")
             run = Run(row["form"], form, day_number(row["date"]), row["start"], row["offsets"])
@@ -1462,7 +1504,6 @@ class Books:
             if not 0 <= row["from"] < row["to"] < len(run.form.stops) or \
                     not -1 <= row["discount"] < len(run.form.discounts):
                 raise NotThere("no ride from %(from)d to %(to)d, or no discount %(discount)d, there" % row)
-        self.forms.update(forms)
         self.runs.update(runs)
         self.latest.update({run.name: run for run in runs.values()})
         self.check_sale(data, rides)
@@ -1522,8 +1563,8 @@ class Books:
         """Those that the tickets of a sale have on a leg."""
         most, (free, loads) = leg.run.form.seats, self.room(leg, leg.run.form)
         for seat in seats:
-            self.expect(seat in free, "seat %d of leg %d is not free: %s",
-                        seat, number, self.holder(leg, seat))
+            if seat not in free:
+                self.expect(False, "seat %d of leg %d is not free: %s", seat, number, self.holder(leg, seat))
         self.expect(len(set(seats)) == len(seats), "two tickets have one seat on leg %d", number)
         self.expect(max(loads) + len(seats) <= most and len(free) >= len(seats),
                     "the bus of leg %d has fewer seats left", number)
@@ -1584,7 +1625,7 @@ class Books:
         for ticket, leg in self.living_legs(ride.run.name):
             if ticket is without:
                 continue
-            if any(overlap_in(form, ride, leg) for form in (present, leg.run.form, ride.run.form)):
+            if any(overlap_in(form, ride, leg) for form in {present, leg.run.form, ride.run.form}):
                 free.discard(leg.seat)
             other = leg.ride_in(present)
             for part in range(max(start, other[0]), min(end, other[1])):
@@ -1921,15 +1962,17 @@ class Books:
         """What follows from the rules: where it does not hold though each line did, the last is named."""
         self.faults = []
         for ticket in self.tickets.values():
-            back, paid = (hundredths(sum, ticket.currency) for sum in (ticket.refund, ticket.paid()))
-            self.expect(0 <= ticket.refund <= ticket.paid() and ticket in ticket.booking.tickets,
-                        "ticket %s: %s is given back of %s that was paid", ticket.id, back, paid)
+            if not 0 <= ticket.refund <= ticket.paid() or ticket not in ticket.booking.tickets:
+                back, paid = (hundredths(sum, ticket.currency) for sum in (ticket.refund, ticket.paid()))
+                self.expect(False, "ticket %s: %s is given back of %s that was paid", ticket.id, back, paid)
         for name in self.on:
-            for (ticket, one), (other, two) in itertools.combinations(self.living_legs(name), 2):
-                shared = ticket is not other and one.seat == two.seat and any(
-                    overlap_in(leg.run.form, one, two) for leg in (one, two))
-                self.expect(not shared, "tickets %s and %s have seat %d at the same time",
-                            ticket.id, other.id, one.seat)
+            seats = collections.defaultdict(list)
+            for ticket, one in self.living_legs(name):
+                for other, two in seats[one.seat]:
+                    shared = any(overlap_in(leg.run.form, one, two) for leg in (one, two))
+                    self.expect(ticket is other or not shared, "tickets %s and %s have seat %d at the same "
+                                "time", other.id, ticket.id, one.seat)
+                seats[one.seat].append((ticket, one))
         self.tell()
 
 def refund_words(ticket, refunded, refund, grace=False, terms=()):

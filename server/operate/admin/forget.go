@@ -48,6 +48,7 @@ type erasure struct {
 	users map[auth.ID]bool // who are gone and had the address
 	// completions has, by report, the lines that have the hash of its file.
 	completions map[ids.ID][]uint64
+	told        bool // a line names the reports: those that are written after it have no names
 	done        struct{ tickets, lines, reports int }
 }
 
@@ -346,7 +347,10 @@ func (x *erasure) name() (wrote bool, err error) {
 				return nil
 			}
 			return []ledger.Entry{{Event: e, By: &x.act.By}}
-		}, func(time.Time) { x.done.tickets += len(e.Passengers) })
+		}, func(time.Time) {
+			x.done.tickets += len(e.Passengers)
+			x.told = false
+		})
 		if err != nil {
 			return false, err
 		}
@@ -360,7 +364,7 @@ func (x *erasure) name() (wrote bool, err error) {
 		e.Passengers = st.ToForget(todo)
 		e.Reports = nil
 		e.Lines = x.lines
-		if len(e.Passengers)+len(x.lines)+x.done.tickets > 0 { // else the reports tell of them no more
+		if len(e.Passengers) > 0 || !x.told && len(x.lines)+x.done.tickets > 0 { // else no report has names
 			e.Reports = reports
 			e.Lines = slices.Concat(x.lines, hashes)
 		}
@@ -376,6 +380,7 @@ func (x *erasure) name() (wrote bool, err error) {
 		}
 		s.Store.ToErase(named)
 		x.lines = nil
+		x.told = true
 		x.done.lines += len(e.Lines)
 		x.done.tickets += len(e.Passengers)
 		x.done.reports += len(e.Reports)
