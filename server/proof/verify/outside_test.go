@@ -282,8 +282,8 @@ print(Beside(sys.argv[2], audit.command_line(["."])).result["verdict"])`
 		t.Errorf("of other reports verify says %+v", o)
 	}
 	if rig.Has(t, "python3") {
-		args := append([]string{"-B", "-I", "-S", "-c", python, rig.File("server/docs/audit.py"), dir}, reports...)
-		out, err := exec.Command("python3", args...).CombinedOutput()
+		args := []string{"-B", "-I", "-S", "-c", python, rig.File("server/docs/audit.py"), dir}
+		out, err := exec.Command("python3", append(args, reports...)...).CombinedOutput()
 		if err != nil || string(out) != "sound\n" {
 			t.Errorf("audit.py, of reports that are written anew meanwhile: %v, %s", err, out)
 		}
