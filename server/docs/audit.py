@@ -24,6 +24,7 @@ Exit code: 0 sound, 1 not, 3 only an end that was never on the disk, 2 the comma
 import argparse
 import base64
 import functools
+import gc
 import hashlib
 import itertools
 import json
@@ -852,6 +853,7 @@ def command_line(words):
     return given
 
 def main(words):
+    gc.disable()  # what is read stays until the end: to look for garbage takes a tenth of the time
     sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may have fewer letters than a name
     if hasattr(signal, "SIGPIPE"):  # who reads no further, as head, ends this too
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -1625,10 +1627,12 @@ class Books:
         for ticket, leg in self.living_legs(ride.run.name):
             if ticket is without:
                 continue
-            if any(overlap_in(form, ride, leg) for form in {present, leg.run.form, ride.run.form}):
-                free.discard(leg.seat)
             other = leg.ride_in(present)
-            for part in range(max(start, other[0]), min(end, other[1])):
+            common = range(max(start, other[0]), min(end, other[1]))
+            others = {leg.run.form, ride.run.form} - {present}
+            if common or any(overlap_in(form, ride, leg) for form in others):
+                free.discard(leg.seat)
+            for part in common:
                 loads[part - start] += 1
         return free, loads
 
