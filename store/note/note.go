@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // signatureStart stands before the name of a signer. Before the first there is the blank line that ends the
@@ -87,7 +88,7 @@ func (s *Signature) Line() string {
 func Parse(note []byte) (Note, error) {
 	// The text may have blank lines. The last one is that before the signatures.
 	i := bytes.LastIndex(note, []byte("\n\n"))
-	if i < 0 || len(note) > MaxNote {
+	if i < 0 || len(note) > MaxNote || !utf8.Valid(note) {
 		return Note{}, ErrForm
 	}
 	signatures, err := ParseSignatures(string(note[i+2:]))

@@ -195,6 +195,29 @@ func TestAStartRefusesWhatItReads(t *testing.T) {
 	}
 }
 
+// A note is in UTF-8, the names of its signers, too: else it is none, and nobody's.
+func TestANoteIsInUTF8(t *testing.T) {
+	t.Parallel()
+	dir := spoiltCopy(t, keyless(t, newHonest(t).dir), func(dir string) error {
+		name := filepath.Join(dir, checkpoint.LogFile)
+		log, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		at := bytes.Index(log, []byte("— waybill/")) + len("— waybill/")
+		log[at+5] = 0x90
+		return os.WriteFile(name, log, 0o600)
+	})
+	if o := ours(t, dir); o.Verdict != "damaged" {
+		t.Errorf("verify says %+v", o)
+	}
+	if rig.Has(t, "python3") {
+		if o := theirs(t, []string{dir})[0]; o.Verdict != "damaged" {
+			t.Errorf("audit.py says %+v", o)
+		}
+	}
+}
+
 // A pipe in place of a directory is no directory, and nobody waits for its other end.
 func TestAPipeIsNoDirectory(t *testing.T) {
 	t.Parallel()
