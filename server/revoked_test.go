@@ -66,7 +66,7 @@ partner anna
 GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25
     200
     offer = data.offers[0].id
-header Idempotency-Key: sold
+with Idempotency-Key: sold
 POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"A","lastName":"B"}]}
     201
     canceled = data.booking.id

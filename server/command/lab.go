@@ -57,8 +57,8 @@ var conformVerb = verb{"conform", "", "play the interface's rules against any se
 		{"to", "", "the `slug` of the city of arrival"},
 		{"date", "", "a `day` with departures, as in 2026-11-25"},
 		{"stop", "", "the `id` of a stop; by default a stop of the first offer"},
-		{"write", false, "also make and cancel bookings, of 32 seats at most; by default only GET " +
-			"requests are sent"},
+		{"write", false, "also make and cancel bookings, of 32 seats at most at a time; by default " +
+			"only GET requests are sent"},
 		{"id-token", "", "an ID `token` of a company user"},
 		{"email", "", "the `e-mail` address of a company user, with -password-file"},
 		{"password-file", "", "the `file` whose first line is the user's password"},

@@ -120,7 +120,7 @@ func TestReadyAndConform(t *testing.T) {
 	asks(t, 0, "^$", "ready", "-addr", url)
 	asks(t, 0, "^$", "ready", "-addr", s.addr)
 	report := filepath.Join(dir, "junit.xml")
-	counts := `\d+ passed, \d+ failed, \d+ not shown`
+	counts := `\d+ passed, \d+ failed \(\d+ causes\), \d+ not shown`
 	form := regexp.MustCompile(`^((pass|fail|not shown)  \d\.\d\d  [^:]+: .+|      .+|` + counts + `)\n$`)
 	said := asks(t, 0, `(?m)^`+counts+`$`, "conform", "-base-url", url, "-key", s.key, "-junit", report)
 	for line := range strings.Lines(said) {

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -61,34 +59,30 @@ func reads(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead
 }
 
-// ask makes a request of the interface, as the caller, and the same of the other server. What it books is
-// remembered before anything is checked: a server that breaks a rule books all the same.
-func (p *player) ask(line string) error {
-	p.line = line
-	method, target, body, err := expand(&p.Player, line)
-	if err != nil {
-		return err
+// ask makes a request of the interface, as the caller. What it books is remembered before anything is
+// checked: a server that breaks a rule books all the same.
+func (p *player) ask(r transcript.Request) (transcript.Answer, error) {
+	if p.stopped() {
+		return transcript.Answer{}, &skip{"the run was stopped"}
 	}
-	if !reads(method) {
+	if !reads(r.Method) {
 		if err := p.mayWrite(); err != nil {
-			return err
+			return transcript.Answer{}, err
 		}
 	}
-	header, key, err := p.credentials()
+	key, err := p.credentials(r.Header)
 	if err != nil {
-		return err
+		return transcript.Answer{}, err
 	}
-	if err := p.afford(method, target, body); err != nil {
-		return err
+	if err := p.afford(r); err != nil {
+		return transcript.Answer{}, err
 	}
-	p.again = func() error { return p.exchange(method, target, body, header.Clone()) }
-	if err := p.again(); err != nil {
-		return err
+	if err := p.exchange(r.Method, r.Target, r.Body, r.Header); err != nil {
+		return transcript.Answer{}, err
 	}
 	p.keepCookies()
-	p.rememberBookings(method, target, key)
-	p.like.ask(p, line)
-	return nil
+	p.rememberBookings(r, key)
+	return p.Answer, nil
 }
 
 // exchange sends a request and keeps its answer.
@@ -104,35 +98,17 @@ func (p *player) exchange(method, target, body string, header http.Header) error
 		p.silent = true
 		return &failure{
 			cause: "nothing came",
-			text:  p.request + "\ncame nothing\n" + err.Error(),
+			text:  "nothing came: " + err.Error() + "\n" + p.request,
 		}
 	}
 	p.Answer = a
 	return nil
 }
 
-// inTarget returns the form of a value in a target: what is no target itself is escaped.
-func inTarget(value string) string {
-	if strings.HasPrefix(value, "/") || strings.HasPrefix(value, "http") {
-		return value
-	}
-	return url.QueryEscape(value)
-}
-
-// expand parts a request and puts the values of variables into it.
-func expand(vars *transcript.Player, line string) (method, target, body string, err error) {
-	method, target, body = transcript.Split(line)
-	if target, err = vars.ExpandAs(target, inTarget); err != nil {
-		return method, target, body, err
-	}
-	body, err = vars.Expand(body)
-	return method, target, body, err
-}
-
 // become has somebody else ask from here on. fresh is a session that begins here; old is the session as it
 // was when its cookies were last kept.
 func (p *player) become(who string) error {
-	p.caller = who
+	p.Caller = who
 	switch {
 	case who == "key2" && p.opt.Key2 == "":
 		return &skip{"it needs -key2"}
@@ -150,7 +126,7 @@ func (p *player) signIn(who string) error {
 	if err := p.mayWrite(); err != nil {
 		return err
 	}
-	p.line = "POST /v2/auth/idp/login"
+	p.Asked = "POST /v2/auth/idp/login"
 	body, _ := json.Marshal(map[string]string{"idToken": p.opt.IDToken})
 	if err := p.exchange("POST", "/v2/auth/idp/login", string(body), http.Header{}); err != nil {
 		return err
@@ -169,31 +145,26 @@ func (p *player) signIn(who string) error {
 
 // keepCookies keeps what an answer sets for the session that has asked.
 func (p *player) keepCookies() {
-	if p.caller != "session" && p.caller != "fresh" {
+	if p.Caller != "session" && p.Caller != "fresh" {
 		return
 	}
 	for _, c := range (&http.Response{Header: p.Answer.Header}).Cookies() {
-		mine := slices.DeleteFunc(slices.Clone(p.cookies[p.caller]), func(old *http.Cookie) bool {
+		mine := slices.DeleteFunc(slices.Clone(p.cookies[p.Caller]), func(old *http.Cookie) bool {
 			return old.Name == c.Name
 		})
 		if c.MaxAge >= 0 && c.Value != "" {
 			mine = append(mine, c)
 		}
-		p.cookies[p.caller] = mine
+		p.cookies[p.Caller] = mine
 	}
 }
 
-// credentials returns what a request shows of who asks, and the headers that a step has set for it; key is
-// the partner's.
-func (p *player) credentials() (h http.Header, key string, err error) {
-	h = http.Header{}
-	maps.Copy(h, p.header)
-	p.extra = p.header
-	p.header = nil
-	switch p.caller {
+// credentials gives a request what shows who asks; key is the partner's.
+func (p *player) credentials(h http.Header) (key string, err error) {
+	switch p.Caller {
 	case "key":
 		if key = p.opt.Key; key == "" {
-			return h, "", &skip{"it needs -key"}
+			return "", &skip{"it needs -key"}
 		}
 	case "key2":
 		key = p.opt.Key2
@@ -201,31 +172,15 @@ func (p *player) credentials() (h http.Header, key string, err error) {
 		h.Set("x-api-key", "no-such-key")
 	case "session", "fresh", "old":
 		r := http.Request{Header: h}
-		for _, c := range p.cookies[p.caller] {
+		for _, c := range p.cookies[p.Caller] {
 			r.AddCookie(c)
 		}
 	}
 	if key != "" {
 		h.Set("x-api-key", key)
 	}
-	return h, key, nil
+	return key, nil
 }
 
 // afterAnswer is how long what a server does after its answer may take, unless Options.Await says otherwise.
 const afterAnswer = 10 * time.Second
-
-// await asks the last question again until a check holds.
-func (p *player) await(check string) error {
-	longest := cmp.Or(p.opt.Await, afterAnswer)
-	deadline := time.Now().Add(longest)
-	for {
-		err := p.Check(check)
-		if err == nil || time.Now().After(deadline) || p.stopped() {
-			return err
-		}
-		time.Sleep(longest / 200)
-		if err := p.again(); err != nil {
-			return err
-		}
-	}
-}

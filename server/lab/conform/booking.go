@@ -16,21 +16,24 @@ func isBooking(method, target string) bool {
 }
 
 // afford refuses a booking that would take more seats than a run may.
-func (p *player) afford(method, target, body string) error {
-	if !isBooking(method, target) {
+func (p *player) afford(r transcript.Request) error {
+	if !isBooking(r.Method, r.Target) {
 		return nil
 	}
 	var wanted struct{ Passengers []json.RawMessage }
-	json.Unmarshal([]byte(body), &wanted) // one that is malformed on purpose books nothing
+	json.Unmarshal([]byte(r.Body), &wanted) // one that is malformed on purpose books nothing
 	// A world of the run's own is thrown away at its end: nobody misses its seats.
 	if p.world.url == "" && p.seats+len(wanted.Passengers) > MaxSeats {
-		return &skip{fmt.Sprintf("a run books at most %d seats", MaxSeats)}
+		return &skip{fmt.Sprintf("a run has at most %d seats at a time", MaxSeats)}
 	}
 	return nil
 }
 
 // bookedBy is a booking that is to be canceled, and whose it is.
-type bookedBy struct{ id, key string }
+type bookedBy struct {
+	id, key string
+	seats   int
+}
 
 // bookingsOf returns the bookings that an answer shows as made, each with its number of tickets.
 func bookingsOf(a *transcript.Answer) map[string]int {
@@ -59,14 +62,14 @@ func bookingsOf(a *transcript.Answer) map[string]int {
 
 // rememberBookings remembers the bookings of an answer, to cancel them later, also where the rule expects a
 // refusal. Bookings in the world of a stage are gone with the world.
-func (p *player) rememberBookings(method, target, key string) {
-	if !isBooking(method, target) || p.inScratch {
+func (p *player) rememberBookings(r transcript.Request, key string) {
+	if !isBooking(r.Method, r.Target) || p.inScratch {
 		return
 	}
 	for id, seats := range bookingsOf(&p.Answer) {
-		p.seats += seats
-		b := bookedBy{id, key}
+		b := bookedBy{id, key, seats}
 		if !slices.Contains(p.booked, b) {
+			p.seats += seats
 			p.booked = append(p.booked, b)
 		}
 	}
@@ -87,6 +90,8 @@ const (
 func (p *player) cancelAll() {
 	for _, b := range p.booked {
 		switch p.cancel(p.baseURL(), b) {
+		case isCanceled:
+			p.seats -= b.seats
 		case cannotCancel:
 			p.uncancelable = append(p.uncancelable, b.id)
 		case notCanceled:
@@ -150,6 +155,7 @@ var people = [...]string{
 // offered is an offer, as far as rules choose by it.
 type offered struct {
 	ID, Source, ArrivalDate string
+	SeatsLeft               json.Number
 	Prices                  []struct {
 		Amount   json.Number
 		Currency string
@@ -158,6 +164,7 @@ type offered struct {
 		DepartureDate string
 		Carriage      struct{ ID, Name string }
 		Route         struct{ Name string }
+		Stops         []struct{ City struct{ Slug string } }
 	}
 	Discounts   []json.RawMessage
 	RefundRules json.RawMessage
@@ -194,8 +201,22 @@ func (o *offered) is(kind string) bool {
 		return len(o.Discounts) > 0 && o.Source == ownSource
 	case "external":
 		return o.Source != ownSource
+	case "through":
+		return len(o.Slices) == 1 && o.Source == ownSource && o.middle() != ""
 	}
 	return true
+}
+
+// middle returns the first city on the way, by its slug, that is not at an end of it; "" is none.
+func (o *offered) middle() string {
+	stops := o.Slices[0].Stops
+	for i := 1; i < len(stops)-1; i++ {
+		slug := stops[i].City.Slug
+		if slug != stops[0].City.Slug && slug != stops[len(stops)-1].City.Slug {
+			return slug
+		}
+	}
+	return ""
 }
 
 // offersOf returns the offers of a kind that an answer has.
@@ -215,13 +236,14 @@ func chosen(a *transcript.Answer, kind string) (o offered, ok bool) {
 }
 
 // offerKeeps is what is kept of an offer beside its id.
-var offerKeeps = [...]string{"_source", "_trip", "_currency", "_amount", "_leaves", "_rules", "_changed"}
+var offerKeeps = [...]string{"_source", "_trip", "_currency", "_amount", "_leaves", "_rules", "_left",
+	"_middle", "_changed"}
 
 // keep keeps an offer under a name.
 func (o *offered) keep(vars map[string]string, name string) {
-	vars[name] = o.ID
-	vars[name+"_source"] = o.Source
-	vars[name+"_trip"] = o.Slices[0].Carriage.ID
+	vars[name] = transcript.InText(o.ID)
+	vars[name+"_source"] = transcript.InText(o.Source)
+	vars[name+"_trip"] = transcript.InText(o.Slices[0].Carriage.ID)
 	// In which order the prices stand is open: two servers are asked in the same currency.
 	price := o.Prices[0]
 	for _, p := range o.Prices[1:] {
@@ -231,8 +253,10 @@ func (o *offered) keep(vars map[string]string, name string) {
 	}
 	vars[name+"_currency"] = price.Currency
 	vars[name+"_amount"] = price.Amount.String()
-	vars[name+"_changed"] = changed(o.ID)
-	vars[name+"_rules"] = string(o.RefundRules)
+	vars[name+"_changed"] = transcript.InText(changed(o.ID))
+	vars[name+"_rules"] = transcript.Plain(o.RefundRules)
+	vars[name+"_left"] = o.SeatsLeft.String()
+	vars[name+"_middle"] = transcript.InText(o.middle())
 	leaves := o.Slices[0].DepartureDate
 	for _, leg := range o.Slices {
 		leaves = min(leaves, leg.DepartureDate)
@@ -252,7 +276,8 @@ func changed(text string) string {
 
 // offer looks for an offer with so many seats, the same each time: $NAME is its id, $NAME_source its source,
 // $NAME_trip the trip of a slice, $NAME_currency and $NAME_amount one of its prices, $NAME_leaves when it
-// leaves, $NAME_rules its refund rules, and $NAME_changed its id with another character in it.
+// leaves, $NAME_rules its refund rules, $NAME_left how many seats are left, $NAME_middle a city on its way,
+// and $NAME_changed its id with another character in it. That no offer has so many seats is no fault.
 func (p *player) offer(rest string) error {
 	name, rest, _ := strings.Cut(rest, " ")
 	seats, kind, _ := strings.Cut(rest, " ")
@@ -262,13 +287,16 @@ func (p *player) offer(rest string) error {
 	}
 	search := fmt.Sprintf("GET /v2/offers?departureCitySlug=$%sfrom&arrivalCitySlug=$%[1]sto"+
 		"&departureDate=$%[1]sdate&passengers=%s", of, seats)
-	if err := p.ask(search); err != nil {
+	if err := p.playStep(search); err != nil {
 		return err
 	}
 	if err := p.Check("200"); err != nil {
 		return err
 	}
 	best, ok := chosen(&p.Answer, kind)
+	if !ok && p.Value("data.offers") == "[]" {
+		return &skip{"no offer of " + p.Vars[of+"date"] + " has " + seats + " seats"}
+	}
 	if !ok {
 		return &transcript.Mismatch{
 			What: "data.offers",

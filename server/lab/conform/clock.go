@@ -54,14 +54,22 @@ func (p *player) readClock(base string) (*clock, error) {
 	return c, nil
 }
 
-// advance moves the test clock, and that of the other server. Without a world of its own a run moves that of
-// the server, for everybody.
-func (p *player) advance(by string) error {
+// mayMove refuses to move a clock unless it is allowed, and can be moved.
+func (p *player) mayMove() error {
 	if err := p.mayWrite(); err != nil {
 		return err
 	}
 	if !p.skew.moveable {
 		return &skip{"it needs a test clock"}
+	}
+	return nil
+}
+
+// advance moves the test clock, and that of the other server. Without a world of its own a run moves that of
+// the server, for everybody.
+func (p *player) advance(by string) error {
+	if err := p.mayMove(); err != nil {
+		return err
 	}
 	move := `{"advance":"` + by + `"}`
 	if at, ok := strings.CutPrefix(by, "to "); ok {
@@ -71,15 +79,20 @@ func (p *player) advance(by string) error {
 		}
 		move = `{"now":"` + at + `"}`
 	}
-	p.line = "POST /test/clock"
-	if err := p.exchange("POST", "/test/clock", move, http.Header{}); err != nil {
+	return p.setClock(move)
+}
+
+// setClock changes both clocks.
+func (p *player) setClock(change string) error {
+	p.Asked = "POST /test/clock"
+	if err := p.exchange("POST", "/test/clock", change, http.Header{}); err != nil {
 		return err
 	}
 	if err := p.Check("200"); err != nil {
 		return err
 	}
 	if p.like.asked(p) {
-		a, err := p.send("POST", p.opt.LikeURL+"/test/clock", move, http.Header{})
+		a, err := p.send("POST", p.opt.LikeURL+"/test/clock", change, http.Header{})
 		if err == nil && a.Status != http.StatusOK {
 			err = fmt.Errorf("%d %s", a.Status, a.Body)
 		}
@@ -92,5 +105,35 @@ func (p *player) advance(by string) error {
 		return errors.Join(errors.New("the test clock has gone since it was moved"), err)
 	}
 	p.skew = c
+	p.search.moved = true
 	return nil
+}
+
+// tick lets a second pass where the clock stands still. Other clocks move on from one question to the next.
+func (p *player) tick() error {
+	if p.skew.still.IsZero() {
+		time.Sleep(5 * time.Millisecond)
+		return nil
+	}
+	return p.advance("1s")
+}
+
+// standStill has the clock stand still: a millisecond is over before a question is answered.
+func (p *player) standStill() error {
+	if err := p.mayMove(); err != nil || !p.skew.still.IsZero() {
+		return err
+	}
+	if !p.skew.stops {
+		return &skip{"it needs a test clock that can stand still"}
+	}
+	p.froze = true
+	return p.setClock(`{"frozen":true}`)
+}
+
+// goOn lets a clock tick again that a rule has made stand still.
+func (p *player) goOn() {
+	if p.froze {
+		p.froze = false
+		_ = p.setClock(`{"frozen":false}`) // where it still stands, later rules can be played all the same
+	}
 }

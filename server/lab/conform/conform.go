@@ -6,10 +6,10 @@
 //
 //	sum, err := conform.Run(conform.Options{BaseURL: "https://staging.example.com", Key: key}, os.Stdout)
 //
-// Without Write only GET is asked. With it at most [MaxSeats] seats are booked, more only in a world of its
-// own, and what a stage has booked is canceled at its end. A rule that cannot be played, as it needs a clock
-// that moves or a second key, is not shown, and neither passes nor fails; one that cannot be played as the
-// server has answered an earlier question wrongly fails with that.
+// Without Write only GET is asked. With it at most [MaxSeats] seats are booked at a time, more only in a
+// world of its own, and what a stage has booked is canceled at its end. A rule that cannot be played, as it
+// needs a clock that moves or a second key, is not shown, and neither passes nor fails; one that cannot be
+// played as the server has answered an earlier question wrongly fails with that.
 //
 // With LikeURL another server is asked the same, and what must be equal is compared (decision conform.like;
 // see [reference]).

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ func (f *failure) Error() string { return f.text }
 // playStage plays what comes before a stage's rules, and these, and cancels what they have booked. A variable
 // that a step keeps is there for all that comes after it in the stage.
 func (p *player) playStage(s *stage, each func(Result)) {
+	p.lookAhead()
 	p.Vars = map[string]string{}
 	maps.Copy(p.Vars, p.known)
 	p.like.begin(p.known)
@@ -48,11 +50,17 @@ func (p *player) judge(r *Rule) Result {
 	began := time.Now()
 	result := Result{Rule: r, Verdict: Pass}
 	err := p.playSteps(r.steps)
+	if slices.Contains(r.steps, "alone") {
+		for n := 1; n < playedAlone && isFault(err); n++ {
+			err = p.playSteps(r.steps)
+		}
+	}
 	var wrong *failure
 	var skipped *skip
 	switch {
 	case errors.As(err, &wrong):
 		result.Verdict = Fail
+		result.cause = wrong.cause
 		result.Detail = p.once(r.ID, wrong.cause, wrong.text+"\nsee "+p.docs()+r.Page())
 	case errors.As(err, &skipped):
 		result.Verdict = NotShown
@@ -64,6 +72,15 @@ func (p *player) judge(r *Rule) Result {
 	return result
 }
 
+// playedAlone is how often a rule must fail that compares what others may change.
+const playedAlone = 3
+
+// isFault reports whether an error is that of a server.
+func isFault(err error) bool {
+	var wrong *failure
+	return errors.As(err, &wrong)
+}
+
 // weigh makes of a verdict what it is worth under -known and -strict.
 func (p *player) weigh(r *Result) {
 	listed := slices.Contains(p.opt.Known, r.ID)
@@ -72,10 +89,12 @@ func (p *player) weigh(r *Result) {
 		r.Verdict = Known
 	case r.Verdict == Pass && listed:
 		r.Verdict = Fail
+		r.cause = "-known"
 		r.Detail = "it is listed by -known but passes: take it off the list"
 	case r.Verdict == NotShown && p.opt.Strict && !listed && !p.stopped():
 		r.Verdict = Fail
-		r.Detail = p.once(r.ID, "not shown: "+r.Detail, "not shown: "+r.Detail)
+		r.cause = "not shown: " + r.Detail
+		r.Detail = p.once(r.ID, r.cause, r.cause)
 	}
 }
 
@@ -133,15 +152,15 @@ func (p *player) first(earlier, now error) error {
 
 // begin forgets what the last rule has left.
 func (p *player) begin() {
-	p.caller = "key"
-	p.line = ""
-	p.request = ""
+	p.Caller = "key"
 	p.silent = false
-	p.header = nil
-	p.Answer = transcript.Answer{}
 	p.like.difference = nil
 	p.like.words = ""
+	p.goOn()
 	p.leaveWorld()
+	p.request = ""
+	p.Forget()
+	_ = p.lookAhead() // where nothing lies ahead, the rule finds no offer
 }
 
 // step plays a step, and says of what failed what its cause is.
@@ -171,7 +190,7 @@ func (p *player) step(step string) error {
 // fault makes a failure of what is wrong with the last answer. The cause is what was asked and what came; a
 // server that takes what it must refuse has one cause for each request.
 func (p *player) fault(step string, err error) *failure {
-	request := p.line
+	request := p.Asked
 	var wrong *transcript.Mismatch
 	if errors.As(err, &wrong) && wrong.What == "status" {
 		step = "status " + wrong.Got
@@ -184,9 +203,9 @@ func (p *player) fault(step string, err error) *failure {
 	} else {
 		request, _, _ = strings.Cut(request, "?")
 	}
-	text := p.request + "\n" + p.came() + "\n" + err.Error()
+	text := err.Error() + "\n" + p.request + "\n" + p.came()
 	if p.like.words != "" {
-		text += "\n" + p.like.words
+		text = p.like.words + "\n" + text
 	}
 	return &failure{
 		cause: request + " " + step,
@@ -257,13 +276,30 @@ func printable(r rune) rune {
 
 // hide takes secrets out of a text.
 func (p *player) hide(text string) string {
-	keys := []string{p.opt.Key, p.opt.Key2, p.opt.LikeKey}
-	for _, secret := range append(keys, p.opt.IDToken, p.opt.Password, p.known["password"]) {
+	secrets := []string{p.opt.Key, p.opt.Key2, p.opt.LikeKey, p.opt.IDToken, p.Vars["foreign"],
+		p.opt.Password, p.known["password"]}
+	for _, where := range []string{p.opt.BaseURL, p.opt.LikeURL, p.opt.ControlURL} {
+		if _, password, ok := strings.Cut(userOf(where), ":"); ok {
+			secrets = append(secrets, password)
+		}
+	}
+	for _, secret := range secrets {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "…")
 		}
 	}
 	return cookieValue.ReplaceAllString(text, "=…")
+}
+
+// userOf returns what a URL has of a user, with the password as it stands there; "" is nothing.
+func userOf(where string) string {
+	u, err := url.Parse(where)
+	if err != nil || u.User == nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(where, "://")
+	user, _, _ := strings.Cut(rest, "@")
+	return user
 }
 
 // cookieValue is what a Set-Cookie header has after a name, and nothing else that is shown.

@@ -9,8 +9,12 @@ import (
 // The elements of a JUnit report.
 type (
 	junitSuites struct {
-		XMLName xml.Name     `xml:"testsuites"`
-		Suites  []junitSuite `xml:"testsuite"`
+		XMLName  xml.Name     `xml:"testsuites"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Skipped  int          `xml:"skipped,attr"`
+		Time     string       `xml:"time,attr"` // seconds
+		Suites   []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
 		Name     string      `xml:"name,attr"`
@@ -36,6 +40,7 @@ type (
 // JUnit writes the results in the form that CI servers read: a suite for each stage, a case for each rule.
 func (s *Summary) JUnit(to io.Writer) error {
 	var all junitSuites
+	whole := 0.0
 	for _, stage := range stages() {
 		suite := junitSuite{Name: fmt.Sprintf("stage %d: %s", stage.number, stage.name)}
 		seconds := 0.0
@@ -64,10 +69,15 @@ func (s *Summary) JUnit(to io.Writer) error {
 			suite.Cases = append(suite.Cases, c)
 		}
 		suite.Time = fmt.Sprintf("%.3f", seconds)
+		whole += seconds
+		all.Tests += suite.Tests
+		all.Failures += suite.Failures
+		all.Skipped += suite.Skipped
 		if suite.Tests > 0 {
 			all.Suites = append(all.Suites, suite)
 		}
 	}
+	all.Time = fmt.Sprintf("%.3f", whole)
 	if _, err := io.WriteString(to, xml.Header); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -18,6 +19,7 @@ type reference struct {
 	transcript.Player
 	url, key string // "" is no reference
 	exact    bool   // both clocks stand still, at one instant
+	hasStop  bool   // it knows the stop that was given by the same id
 	follows  bool   // it was asked the last question, too
 	booked   []bookedBy
 
@@ -33,6 +35,8 @@ func (l *reference) prepare(p *player) error {
 	}
 	l.url = p.opt.LikeURL
 	l.key = p.opt.LikeKey
+	l.Now = p.Now
+	l.Ask = func(r transcript.Request) (transcript.Answer, error) { return l.send(p, r) }
 	c, err := p.readClock(l.url)
 	switch {
 	case err != nil:
@@ -44,17 +48,21 @@ func (l *reference) prepare(p *player) error {
 	case p.opt.Write && p.skew.moveable && !c.moveable:
 		return errors.New("-like: its clock cannot be moved: start it with -test-clock")
 	}
+	if p.opt.StopID != "" {
+		a, err := p.send("GET", l.url+"/v2/stops/"+url.PathEscape(p.opt.StopID), "", nil)
+		l.hasStop = err == nil && a.Status == http.StatusOK
+	}
 	l.exact = !p.skew.still.IsZero() && !c.still.IsZero()
 	if l.exact && !p.skew.still.Equal(c.still) {
 		return fmt.Errorf("-like: its clock is at %s, but the clock of -base-url is at "+
-			"%s", c.still.Format(instant),
-			p.skew.still.Format(instant))
+			"%s", c.still.Format(transcript.Instant),
+			p.skew.still.Format(transcript.Instant))
 	}
 	return nil
 }
 
-// ofOne are variables that are of one server: its users, its objects, and what it names a stop.
-var ofOne = [...]string{"idToken", "email", "password", "fms", "stop"}
+// ofOne are variables that are of one server: its users and its objects.
+var ofOne = [...]string{"idToken", "email", "password", "fms"}
 
 // begin forgets the values of an earlier stage. Requests that need a variable of one server go to the judged
 // one only.
@@ -62,6 +70,9 @@ func (l *reference) begin(known map[string]string) {
 	l.Vars = maps.Clone(known)
 	for _, name := range ofOne {
 		delete(l.Vars, name)
+	}
+	if !l.hasStop {
+		delete(l.Vars, "stop")
 	}
 }
 
@@ -72,26 +83,32 @@ func (l *reference) know(values map[string]string) {
 	}
 }
 
-// set keeps the value that an expression has there.
-func (l *reference) set(name, text string, value func(*transcript.Player, string) (string, error)) {
-	delete(l.Vars, name)
-	if v, err := value(&l.Player, text); err == nil {
-		l.Vars[name] = v
-	}
-}
-
-// keep keeps of its own answer what a check keeps.
-func (l *reference) keep(check string) {
-	if l.follows && strings.Contains(check, " = ") {
-		// Where its answer lacks that, the answers differ, or what needs it is asked of one server only.
-		_ = l.Check(check)
-	}
-}
-
 // asked reports whether it is asked what the player asks. What happens in a world of the judged server
 // happens to nobody else.
 func (l *reference) asked(p *player) bool {
 	return l.url != "" && !p.inScratch
+}
+
+// follow plays there what the player has played: what keeps a value keeps it of its own answers, and what is
+// asked is asked it, too. Where its answer lacks a value, the answers differ, or what needs it is asked of
+// one server only.
+func (l *reference) follow(p *player, step string) {
+	word, _, _ := strings.Cut(step, " ")
+	keeps := kept.FindStringSubmatch(step)
+	switch {
+	case l.url == "" || word == "as" || p.Verbs[word] != nil:
+	case word == "with":
+		_ = l.Play(step)
+	case keeps != nil && strings.HasPrefix(step, " "):
+		if l.follows {
+			_ = l.Play(step)
+		}
+	case keeps != nil:
+		delete(l.Vars, keeps[1]+keeps[2])
+		_ = l.Play(step)
+	case !strings.HasPrefix(step, " ") && word != "await":
+		l.ask(p, step)
+	}
 }
 
 // ask asks it what the judged server was asked, and compares the answers. Other partners and company users
@@ -99,34 +116,23 @@ func (l *reference) asked(p *player) bool {
 func (l *reference) ask(p *player, line string) {
 	l.follows = false
 	l.words = ""
-	header := p.extra.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	switch p.caller {
-	case "key":
-		header.Set("x-api-key", l.key)
-	case "stranger":
-		header.Set("x-api-key", "no-such-key")
-	case "nobody":
-	default:
+	l.Caller = p.Caller
+	method, target, _ := transcript.Split(line)
+	if !l.asked(p) || p.Answer.Status == 0 {
+		l.Forget()
 		return
 	}
-	method, target, body, err := expand(&l.Player, line)
-	if !l.asked(p) || err != nil || strings.HasPrefix(target, "http") {
+	var foreign *skip
+	var unknown *transcript.Unknown
+	switch err := l.Play(line); {
+	case errors.As(err, &foreign), errors.As(err, &unknown):
+		l.Forget()
 		return
-	}
-	l.Answer, err = p.send(method, l.url+target, body, header)
-	if err != nil {
+	case err != nil:
 		l.differs(p, "the server at -like does not answer: "+err.Error())
 		return
 	}
 	l.follows = true
-	if isBooking(method, target) {
-		for id := range bookingsOf(&l.Answer) {
-			l.booked = append(l.booked, bookedBy{id, l.key})
-		}
-	}
 	c := comparison{
 		exact: l.exact,
 		now:   p.skew.now(),
@@ -136,6 +142,29 @@ func (l *reference) ask(p *player, line string) {
 	if words := c.answers(&p.Answer, &l.Answer); words != "" {
 		l.differs(p, words)
 	}
+}
+
+// send asks it as the caller.
+func (l *reference) send(p *player, r transcript.Request) (a transcript.Answer, err error) {
+	if strings.HasPrefix(r.Target, "http") {
+		return a, &skip{"a link leads to one server"}
+	}
+	switch l.Caller {
+	case "key":
+		r.Header.Set("x-api-key", l.key)
+	case "stranger":
+		r.Header.Set("x-api-key", "no-such-key")
+	case "nobody":
+	default:
+		return a, &skip{"it is asked as a partner, or as nobody"}
+	}
+	a, err = p.send(r.Method, l.url+r.Target, r.Body, r.Header)
+	if err == nil && isBooking(r.Method, r.Target) {
+		for id, seats := range bookingsOf(&a) {
+			l.booked = append(l.booked, bookedBy{id, l.key, seats})
+		}
+	}
+	return a, err
 }
 
 // ownLists are lists of what a partner has ever done, which need not be the same at both servers.
@@ -149,7 +178,7 @@ func (l *reference) differs(p *player, words string) {
 	}
 	l.difference = &failure{
 		cause: "like: " + words,
-		text:  p.request + "\n" + p.came() + "\n" + words,
+		text:  words + "\n" + p.request + "\n" + p.came(),
 	}
 }
 

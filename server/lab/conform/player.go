@@ -1,34 +1,34 @@
 package conform
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
-	"regexp"
-	"strconv"
-	"strings"
+	"time"
 
 	"waybill/server/lab/transcript"
 )
 
-// player plays rules. Besides requests and checks it knows these steps:
+// player plays rules. Beside the steps of package transcript it knows these:
 //
 //	as key|key2|stranger|nobody|session|fresh|old   who asks from here on; a rule begins as key
-//	set NAME TEXT                  keeps a text
-//	NAME = EXPRESSION              see [player.evaluate]
-//	with NAME: VALUE               the next request has this header
-//	await CHECK                    asks the last question again until the check holds
 //	keep-cookies                   old is the session as it is now
-//	offer NAME SEATS [KIND]        looks for an offer, see [player.offer]; KIND is change, discount or
-//	                               external, without it the main journey is meant
+//	offer NAME SEATS [KIND]        looks for an offer, see [player.offer]; KIND is change, discount,
+//	                               external or through, without it the main journey is meant
 //	book NAME SEATS [KIND]         books; $NAME is the booking, $NAME_t1 … its tickets
 //	find-stop                      has $stop, of -stop or of an offer
 //	advance DURATION               moves the test clock; also "advance to INSTANT"
+//	tick                           a little later: 1 s by a clock that stands still
+//	still                          the test clock stands still until the end of the rule
+//	in-time                        what follows moves the clock far, in a world where one can be made
+//	alone                          others may change what is compared: three failures are one
+//	others departures|offers N     asks about N other pairs of cities; without -like about a few
+//	foreign-token                  has $foreign, the ID token as if it was made for another service
 //	in-a-world                     what follows is for a world that others do not see, the same in a stage
 //	fault RULE                     has something go wrong in that world
 //	run TRIP DATE CHANGE           has the carrier change a run in it
 //
-// A check after a question mark is a condition: where it does not hold, the rule is not shown. "? !STATUS" is
-// that the status is another.
+// A rule of which a condition does not hold is not shown: a server may lack what it is about, as discounts.
 type player struct {
 	transcript.Player
 	opt    Options
@@ -36,18 +36,14 @@ type player struct {
 	known  map[string]string // what every stage begins with
 	never  map[string]error  // why a stage lacks what it might begin with
 	causes map[string]string // of failures that were told in full: the rule
-	caller string
 
 	lacking map[string]error // variables without a value, and why
 
-	line    string       // the last request, as the rule has it
-	request string       // and as it is shown where the rule failed
-	again   func() error // asks it again
-	header  http.Header  // of the next request
-	extra   http.Header  // that the last one had
-	silent  bool         // nothing came
+	request string // the last one, as it is shown where the rule failed
+	silent  bool   // nothing came
 	cookies map[string][]*http.Cookie
 	skew    *clock
+	froze   bool // the rule has made it stand still
 
 	world, scratch world // of the run, and of a stage
 	inScratch      bool
@@ -56,7 +52,7 @@ type player struct {
 	search search
 	like   reference
 
-	seats        int // that were booked, see MaxSeats
+	seats        int // that are booked, see MaxSeats
 	booked       []bookedBy
 	left         []string // bookings that could not be canceled
 	uncancelable []string // bookings of a server that has no cancel
@@ -64,9 +60,8 @@ type player struct {
 
 // newPlayer returns a player who has asked nothing yet.
 func newPlayer(opt Options) *player {
-	return &player{
-		Player: transcript.Player{Vars: map[string]string{}},
-		opt:    opt,
+	p := &player{
+		opt: opt,
 		client: &http.Client{
 			// A redirect is no answer of the interface, and would take the key elsewhere.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -80,92 +75,45 @@ func newPlayer(opt Options) *player {
 		causes:  map[string]string{},
 		cookies: map[string][]*http.Cookie{},
 	}
+	p.Player = transcript.Player{
+		Vars:     map[string]string{},
+		Ask:      p.ask,
+		Now:      func() time.Time { return p.skew.now() },
+		Patience: cmp.Or(opt.Await, afterAnswer),
+		Verbs: map[string]func(string) error{
+			"as":            p.become,
+			"offer":         p.offer,
+			"book":          p.book,
+			"advance":       p.advance,
+			"tick":          func(string) error { return p.tick() },
+			"still":         func(string) error { return p.standStill() },
+			"in-time":       func(string) error { return p.inTime() },
+			"alone":         func(string) error { return nil },
+			"others":        p.askOthers,
+			"fault":         func(rule string) error { return p.bringAbout("/faults", "["+rule+"]") },
+			"run":           p.changeRun,
+			"in-a-world":    func(string) error { return p.enterWorld() },
+			"find-stop":     func(string) error { return p.findStop() },
+			"foreign-token": func(string) error { return p.foreignToken() },
+			"keep-cookies": func(string) error {
+				p.cookies["old"] = p.cookies["fresh"]
+				return nil
+			},
+		},
+	}
+	return p
 }
 
-var assignment = regexp.MustCompile(`^(\w+) = (.+)$`)
-
-// playStep plays one step.
+// playStep plays one step, and has the other server follow.
 func (p *player) playStep(step string) error {
-	line := strings.TrimSpace(step)
-	if strings.HasPrefix(step, " ") {
-		return p.check(line)
+	err := p.Play(step)
+	var unknown *transcript.Unknown
+	if !p.silent && !errors.As(err, &unknown) {
+		p.like.follow(p, step)
 	}
-	word, rest, _ := strings.Cut(line, " ")
-	switch word {
-	case "as":
-		return p.become(rest)
-	case "set":
-		name, text, _ := strings.Cut(rest, " ")
-		return p.set(name, text, (*transcript.Player).Expand)
-	case "with":
-		return p.with(rest)
-	case "await":
-		return p.await(rest)
-	case "keep-cookies":
-		p.cookies["old"] = p.cookies["fresh"]
-		return nil
-	case "offer":
-		return p.offer(rest)
-	case "book":
-		return p.book(rest)
-	case "find-stop":
-		return p.findStop()
-	case "advance":
-		return p.advance(rest)
-	case "in-a-world":
-		return p.enterWorld()
-	case "fault":
-		return p.bringAbout("/faults", "["+rest+"]")
-	case "run":
-		return p.changeRun(rest)
-	}
-	if m := assignment.FindStringSubmatch(line); m != nil {
-		return p.set(m[1], m[2], p.evaluate)
-	}
-	return p.ask(line)
-}
-
-// set keeps a value, and for the other server that which it is there.
-func (p *player) set(name, text string, value func(*transcript.Player, string) (string, error)) error {
-	v, err := value(&p.Player, text)
-	if err != nil {
-		return err
-	}
-	p.Vars[name] = v
-	p.like.set(name, text, value)
-	return nil
-}
-
-// with gives the next request a header.
-func (p *player) with(rest string) error {
-	name, value, _ := strings.Cut(rest, ": ")
-	value, err := p.Expand(value)
-	if p.header == nil {
-		p.header = http.Header{}
-	}
-	p.header.Set(name, value)
-	return err
-}
-
-// check does a check, or tries a condition. A server may lack what a rule is about, as discounts: then the
-// rule says nothing of it.
-func (p *player) check(line string) error {
-	condition, ok := strings.CutPrefix(line, "? ")
-	if !ok {
-		p.like.keep(line)
-		return p.Check(line)
-	}
-	if status, not := strings.CutPrefix(condition, "!"); not {
-		if strconv.Itoa(p.Answer.Status) == status {
-			return &skip{"the answer is " + status}
-		}
-		return nil
-	}
-	p.like.keep(condition)
-	err := p.Check(condition)
-	var wrong *transcript.Mismatch
-	if errors.As(err, &wrong) {
-		return &skip{"not: " + strings.ReplaceAll(wrong.Error(), "\n", ", ")}
+	var unmet *transcript.Unmet
+	if errors.As(err, &unmet) {
+		return &skip{unmet.Why}
 	}
 	return err
 }

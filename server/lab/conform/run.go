@@ -34,8 +34,8 @@ type Options struct {
 	Await time.Duration
 }
 
-// MaxSeats is how many seats a run books at most on a server that others use too. All that a stage has booked
-// is canceled at its end.
+// MaxSeats is how many seats a run has at most at a time on a server that others use too. All that a stage
+// has booked is canceled at its end.
 const MaxSeats = 32
 
 // Verdict is what came of a rule.
@@ -55,6 +55,8 @@ type Result struct {
 	Verdict Verdict
 	Detail  string // why it was not shown; or the request, what came and what was expected
 	Took    time.Duration
+
+	cause string // of a failure
 }
 
 // Summary is what came of a run.
@@ -103,15 +105,18 @@ func (o *Options) isPlayed(number int) bool {
 func Run(opt Options, to io.Writer) (sum Summary, err error) {
 	p := newPlayer(opt)
 	defer func() {
+		if err != nil {
+			err = errors.New(p.hide(err.Error()))
+		}
 		sum.Stopped = p.stopped()
 		p.cancelAll()
 		sum.Left = p.left
 		sum.Kept = p.uncancelable
 		if err := p.removeWorld(); err != nil {
-			fmt.Fprintln(to, err)
+			fmt.Fprintln(to, p.hide(err.Error()))
 		}
 		for _, id := range sum.Left {
-			fmt.Fprintf(to, "booking %s could not be canceled\n", id)
+			fmt.Fprintf(to, "booking %s could not be canceled\n", p.hide(id))
 		}
 		for _, id := range sum.Kept {
 			fmt.Fprintf(to, "booking %s is left because the server cannot cancel yet\n", id)
@@ -155,7 +160,14 @@ func (s *Summary) add(r Result) {
 
 // counts is the last line of a run.
 func (s *Summary) counts() string {
-	line := fmt.Sprintf("%d passed, %d failed, %d not shown", s.Passed, s.Failed, s.NotShown)
+	causes := map[string]bool{}
+	for _, r := range s.Results {
+		if r.Verdict == Fail {
+			causes[r.cause] = true
+		}
+	}
+	line := fmt.Sprintf("%d passed, %d failed (%d causes), %d not shown", s.Passed, s.Failed, len(causes),
+		s.NotShown)
 	if s.Known > 0 {
 		line += fmt.Sprintf(", %d known", s.Known)
 	}

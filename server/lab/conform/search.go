@@ -1,8 +1,8 @@
 package conform
 
 import (
+	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"waybill/server/lab/transcript"
 )
 
 // prepare finds out what all rules need, the clock, and what they will lack. Journeys are looked for when a
@@ -25,14 +27,14 @@ func (p *player) prepare() (err error) {
 		{"fms", p.opt.FMSObject, "-fms"},
 		{"stop", p.opt.StopID, "-stop"},
 	} {
-		p.known[given.name] = secret(given.value)
+		p.known[given.name] = transcript.InText(given.value)
 		if given.value == "" {
 			delete(p.known, given.name)
 			p.never[given.name] = &skip{"it needs " + given.flags}
 		}
 	}
 	if p.opt.From != "" {
-		p.know("", p.opt.From, p.opt.To, p.opt.Date)
+		p.know("", journey{p.opt.From, p.opt.To, p.opt.Date})
 	}
 	return p.like.prepare(p)
 }
@@ -42,33 +44,54 @@ const (
 	citiesTried = 40
 	pairsTried  = 300 // for the main journey
 	enough      = 4   // departures of a day
-	startsIn    = 3   // days: no rule's clock gets there
+	startsIn    = 3   // days: no rule's clock gets there but those that say so
 	daysTried   = 7
+	windows     = 4 // of windowDays, for days unlike others
+	windowDays  = 14
+	stride      = 5 // pairs of cities, where one of a few in a hundred will do
 	roomFor     = 4 // passengers, on journeys of a kind
 	searchTime  = time.Minute
 )
+
+// roomTried are for how many passengers there is room on the main journey, rather more than fewer.
+var roomTried = [...]int{10, 2, 1}
 
 // kinds are the journeys that rules need beside the main one, and what is looked for.
 var kinds = map[string]string{
 	"change":   "a change, of the service's own source",
 	"discount": "a discount, of the service's own source",
 	"external": "a source other than " + ownSource,
+	"through":  "a stop in a third city on the way, of the service's own source",
+	"zones":    "two cities in different time zones",
+	"clocks":   "departures on a day on which the clocks of the city change",
+	"holiday":  "a day that has not as many departures as the same day of the two weeks before",
 }
+
+// journey is a day between two cities, given by their slugs. Without a city it is none.
+type journey struct{ from, to, date string }
 
 // search is what is known of journeys.
 type search struct {
-	cities []string        // that are looked through, by slug; nil before they are read
+	main   journey
+	moved  bool            // the clock may have passed it
+	cities []city          // that are looked through, by slug; nil before they are read
 	done   map[string]bool // kinds that need no more looking for; "" is the main journey
 	next   int             // the pair of cities that comes next for kinds
 	began  time.Time       // the search for kinds; zero before it
 }
 
+// city is one that journeys are looked for from and to.
+type city struct{ Slug, TimeZone string }
+
 // know lets the rules know a journey of a kind.
-func (p *player) know(kind, from, to, date string) {
+func (p *player) know(kind string, j journey) {
+	if kind == "" && !p.inScratch {
+		p.search.main = j
+	}
 	if kind != "" {
 		kind += "_"
 	}
-	values := map[string]string{kind + "from": from, kind + "to": to, kind + "date": date}
+	values := map[string]string{kind + "from": j.from, kind + "to": j.to, kind + "date": j.date}
 	maps.Copy(p.known, values)
 	maps.Copy(p.Vars, values)
 	p.like.know(values)
@@ -95,6 +118,8 @@ func (p *player) seek(variable string) bool {
 	case err != nil:
 	case kind == "":
 		err = p.findJourney()
+	case kind == "zones", kind == "clocks", kind == "holiday":
+		err = p.findSpecial(kind)
 	default:
 		err = p.findKind(kind)
 	}
@@ -119,31 +144,29 @@ func (p *player) readCities() error {
 	}
 	a, err := p.send("GET", p.baseURL()+"/v2/cities", "", nil)
 	var list struct {
-		Data struct{ Cities []struct{ Slug string } }
+		Data struct{ Cities []city }
 	}
 	if err == nil && a.Status == http.StatusOK {
 		err = json.Unmarshal(a.Body, &list)
 	}
 	if err != nil || len(list.Data.Cities) < 2 {
-		text := fmt.Sprintf("GET %s/v2/cities\ncame %d %s\nno two cities to search for a journey "+
-			"between", p.baseURL(), a.Status, a.Body)
+		text := fmt.Sprintf("there are no two cities to search for a journey between\nGET %s/v2/cities\n"+
+			"came %d %s", p.baseURL(), a.Status, a.Body)
 		return &failure{"no cities", text}
 	}
-	for _, c := range list.Data.Cities {
-		p.search.cities = append(p.search.cities, c.Slug)
-	}
-	slices.Sort(p.search.cities)
-	p.search.cities = p.search.cities[:min(len(p.search.cities), citiesTried)]
+	cities := list.Data.Cities
+	slices.SortFunc(cities, func(a, b city) int { return strings.Compare(a.Slug, b.Slug) })
+	p.search.cities = cities[:min(len(cities), citiesTried)]
 	return nil
 }
 
 // pair returns the n-th pair of two cities; false after the last.
-func (s *search) pair(n int) (from, to string, ok bool) {
+func (s *search) pair(n int) (from, to city, ok bool) {
 	most := len(s.cities) - 1
 	i := n / most
 	j := n % most
 	if i > most {
-		return "", "", false
+		return from, to, false
 	}
 	if j >= i {
 		j++
@@ -154,8 +177,18 @@ func (s *search) pair(n int) (from, to string, ok bool) {
 // findJourney looks for two cities with a departure that has a price and enough seats, and takes the day with
 // the most departures. That there is none is why rules are not shown, unless no search was answered at all.
 func (p *player) findJourney() error {
-	first := p.skew.now().UTC().AddDate(0, 0, startsIn).Format(time.DateOnly)
-	most := 1
+	var err error
+	for _, seats := range roomTried {
+		if err = p.findRoomFor(seats); p.search.main.from != "" {
+			return nil
+		}
+	}
+	return err
+}
+
+// findRoomFor looks for the main journey.
+func (p *player) findRoomFor(seats int) error {
+	most := 0
 	answered := false
 	var last error
 	for n := 0; n < pairsTried && most < enough && !p.stopped(); n++ {
@@ -163,7 +196,7 @@ func (p *player) findJourney() error {
 		if !ok {
 			break
 		}
-		date, departures, err := p.bestDay(from, to, first)
+		date, departures, err := p.bestDay(p.baseURL(), journey{from.Slug, to.Slug, p.firstDay()}, seats)
 		if err != nil {
 			last = err
 			continue
@@ -171,7 +204,7 @@ func (p *player) findJourney() error {
 		answered = true
 		if departures > most {
 			most = departures
-			p.know("", from, to, date)
+			p.know("", journey{from.Slug, to.Slug, date})
 		}
 	}
 	if !answered && last != nil {
@@ -181,19 +214,167 @@ func (p *player) findJourney() error {
 		"and -date"}
 }
 
-// bestDay returns the day with the most departures that can be sold between two cities, of the days from the
-// first on, and how many it has.
-func (p *player) bestDay(from, to, first string) (best string, departures int, err error) {
+// firstDay is the first that is looked through.
+func (p *player) firstDay() string {
+	return p.skew.now().UTC().AddDate(0, 0, startsIn).Format(time.DateOnly)
+}
+
+// findSpecial looks for a journey of a kind that lists of departures show, at the other server if there is
+// one: what the judged one does not show is what the rule is to find.
+func (p *player) findSpecial(kind string) error {
+	base := p.baseURL()
+	if p.like.asked(p) {
+		base = p.like.url
+	}
+	began := time.Now()
+	for n := 0; n < pairsTried && time.Since(began) < searchTime && !p.stopped(); n++ {
+		from, to, ok := p.search.pair(n * stride)
+		if !ok {
+			break
+		}
+		date, err := p.specialDay(kind, base, from, to)
+		if err != nil {
+			return err
+		}
+		if date != "" {
+			p.know(kind, journey{from.Slug, to.Slug, date})
+			return nil
+		}
+	}
+	if kind == "holiday" && p.search.main.from != "" { // in this timetable all weeks are alike
+		p.know(kind, p.search.main)
+		return nil
+	}
+	return &skip{"no journey was found with " + kinds[kind]}
+}
+
+// specialDay returns a day on which a journey between two cities is of a kind; "" is none.
+func (p *player) specialDay(kind, base string, from, to city) (date string, err error) {
+	j := journey{from.Slug, to.Slug, p.firstDay()}
+	switch kind {
+	case "zones":
+		if offsetAt(from.TimeZone, j.date) == offsetAt(to.TimeZone, j.date) {
+			return "", nil
+		}
+		date, _, err = p.bestDay(base, j, 1)
+		return date, err
+	case "clocks":
+		if j.date = nextChange(from.TimeZone, j.date); j.date == "" {
+			return "", nil
+		}
+		perDay, err := p.departures(base, j, 1, 1)
+		if perDay[j.date] == 0 {
+			return "", err
+		}
+		return j.date, err
+	}
+	perDay, err := p.departures(base, j, windowDays, 1)
+	for n := 1; n < windows && len(perDay) > 0 && err == nil; n++ {
+		var more map[string]int
+		j.date = addDays(j.date, windowDays)
+		more, err = p.departures(base, j, windowDays, 1)
+		maps.Copy(perDay, more)
+	}
+	end := addDays(j.date, windowDays)
+	for day := p.firstDay(); day < end; day = addDays(day, 1) {
+		one, two := perDay[addDays(day, -7)], perDay[addDays(day, -14)]
+		if one > 0 && one == two && perDay[day] != one {
+			return day, err
+		}
+	}
+	return "", err
+}
+
+// addDays returns a day so many days later.
+func addDays(day string, days int) string {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return ""
+	}
+	return at.AddDate(0, 0, days).Format(time.DateOnly)
+}
+
+// offsetAt returns how far the clocks of a zone are ahead of UTC on a day.
+func offsetAt(zone, day string) int {
+	where, err := time.LoadLocation(zone)
+	if err != nil {
+		return 0
+	}
+	at, err := time.ParseInLocation(time.DateOnly, day, where)
+	if err != nil {
+		return 0
+	}
+	_, offset := at.Add(12 * time.Hour).Zone()
+	return offset
+}
+
+// nextChange returns the next day, from one on, on which the clocks of a zone change; "" where none is within
+// a year.
+func nextChange(zone, day string) string {
+	for range 366 {
+		if offsetAt(zone, addDays(day, -1)) != offsetAt(zone, day) {
+			return day
+		}
+		day = addDays(day, 1)
+	}
+	return ""
+}
+
+// lookAhead has journeys lie ahead that the clock has passed.
+func (p *player) lookAhead() error {
+	j := p.search.main
+	soon := p.skew.now().UTC().AddDate(0, 0, startsIn-1).Format(time.DateOnly)
+	if j.from == "" {
+		return nil
+	}
+	if !p.search.moved || j.date >= soon {
+		p.know("", j)
+		return nil
+	}
+	for kind := range kinds {
+		delete(p.search.done, kind)
+		delete(p.known, kind+"_from")
+		delete(p.Vars, kind+"_from") // so that it is looked for
+	}
+	p.search.next = 0
+	p.search.began = time.Time{}
+	j.date = p.firstDay()
+	date, _, err := p.bestDay(p.baseURL(), j, roomTried[1])
+	if err == nil && date == "" {
+		err = &skip{"no departure was found within a week from " + j.date + ", to which the clock was moved"}
+	}
+	if err == nil {
+		j.date = date
+		p.know("", j)
+	}
+	return err
+}
+
+// bestDay returns the first day with the most departures that can be sold to so many passengers, of the days
+// from the journey's on, and how many it has; "" where there are none.
+func (p *player) bestDay(base string, j journey, seats int) (best string, departures int, err error) {
+	perDay, err := p.departures(base, j, daysTried, seats)
+	for _, day := range slices.Sorted(maps.Keys(perDay)) {
+		if perDay[day] > departures {
+			best = day
+			departures = perDay[day]
+		}
+	}
+	return best, departures, err
+}
+
+// departures returns how many departures that have a price each day has, from the journey's on.
+func (p *player) departures(base string, j journey, days, seats int) (perDay map[string]int, err error) {
 	query := url.Values{
-		"departureCitySlug": {from},
-		"arrivalCitySlug":   {to},
-		"date":              {first},
-		"days":              {fmt.Sprint(daysTried)},
-		"passengers":        {"10"},
+		"departureCitySlug": {j.from},
+		"arrivalCitySlug":   {j.to},
+		"date":              {j.date},
+		"days":              {fmt.Sprint(days)},
+		"passengers":        {fmt.Sprint(seats)},
 		"take":              {"100"},
 	}
 	target := "/v2/offers/schedule?" + query.Encode()
-	a, err := p.send("GET", p.baseURL()+target, "", nil)
+	a, err := p.send("GET", base+target, "", nil)
 	var list struct {
 		Data struct {
 			Departures []struct {
@@ -206,22 +387,17 @@ func (p *player) bestDay(from, to, first string) (best string, departures int, e
 		err = json.Unmarshal(a.Body, &list)
 	}
 	if err != nil || a.Status != http.StatusOK {
-		text := fmt.Sprintf("GET %s%s\ncame %d %s\nwant 200", p.baseURL(), target, a.Status, a.Body)
-		return "", 0, &failure{"no schedule", text}
+		text := fmt.Sprintf("the schedule cannot be searched\nGET %s%s\ncame %d %s", base, target, a.Status,
+			a.Body)
+		return nil, &failure{"no schedule", text}
 	}
-	perDay := map[string]int{}
+	perDay = map[string]int{}
 	for _, d := range list.Data.Departures {
-		if d.Price.Amount == nil || len(d.DepartureDateTime) < len(time.DateOnly) {
-			continue
-		}
-		day := d.DepartureDateTime[:len(time.DateOnly)]
-		perDay[day]++
-		if perDay[day] > departures {
-			best = day
-			departures = perDay[day]
+		if d.Price.Amount != nil && len(d.DepartureDateTime) >= len(time.DateOnly) {
+			perDay[d.DepartureDateTime[:len(time.DateOnly)]]++
 		}
 	}
-	return best, departures, nil
+	return perDay, nil
 }
 
 // findKind looks through the offers of a day for those of a kind. What it meets of other kinds it keeps.
@@ -232,13 +408,13 @@ func (p *player) findKind(kind string) error {
 	if p.search.began.IsZero() {
 		p.search.began = time.Now()
 	}
-	date := p.skew.now().UTC().AddDate(0, 0, startsIn).Format(time.DateOnly)
+	date := p.firstDay()
 	for ; p.known[kind+"_from"] == "" && !p.stopped(); p.search.next++ {
 		from, to, ok := p.search.pair(p.search.next)
 		if !ok || time.Since(p.search.began) > searchTime {
 			break
 		}
-		if err := p.lookAt(from, to, date); err != nil {
+		if err := p.lookAt(journey{from.Slug, to.Slug, date}); err != nil {
 			return err
 		}
 	}
@@ -247,25 +423,25 @@ func (p *player) findKind(kind string) error {
 }
 
 // lookAt keeps the first journey of each kind that the offers between two cities have.
-func (p *player) lookAt(from, to, date string) error {
+func (p *player) lookAt(j journey) error {
 	query := url.Values{
-		"departureCitySlug": {from},
-		"arrivalCitySlug":   {to},
-		"departureDate":     {date},
+		"departureCitySlug": {j.from},
+		"arrivalCitySlug":   {j.to},
+		"departureDate":     {j.date},
 		"passengers":        {fmt.Sprint(roomFor)},
 	}
 	target := "/v2/offers?" + query.Encode()
 	a, err := p.send("GET", p.baseURL()+target, "", http.Header{"X-Api-Key": {p.opt.Key}})
 	if err == nil && a.Status != http.StatusOK {
-		err = errors.New("want 200")
+		err = fmt.Errorf("status is %d, and should be 200", a.Status)
 	}
 	if err != nil {
-		text := fmt.Sprintf("GET %s%s\ncame %d %s\n%v", p.baseURL(), target, a.Status, a.Body, err)
+		text := fmt.Sprintf("%v\nGET %s%s\ncame %d %s", err, p.baseURL(), target, a.Status, a.Body)
 		return &failure{"no offers", text}
 	}
 	for kind := range kinds {
 		if p.known[kind+"_from"] == "" && len(offersOf(&a, kind)) > 0 {
-			p.know(kind, from, to, date)
+			p.know(kind, j)
 		}
 	}
 	return nil
@@ -280,12 +456,32 @@ func (p *player) findStop() error {
 		return &skip{"it needs -stop, or -key"}
 	}
 	p.become("key")
-	err := p.step("GET /v2/offers?departureCitySlug=$from&arrivalCitySlug=$to&departureDate=$date")
-	if err == nil && p.Answer.Status == http.StatusOK {
-		err = p.playStep("    stop = data.offers[0].slices[0].stops[0].id")
+	err := p.step("offer shown 1")
+	if err == nil {
+		err = p.playStep("    stop = data.offers[id=$shown].slices[0].stops[0].id")
 	}
-	if err != nil || p.Answer.Status != http.StatusOK {
+	if err != nil {
 		return &skip{"it needs -stop, as no offer shows one"}
 	}
 	return nil
+}
+
+// foreignToken has the given ID token as if it was made for another service: its audience is another.
+func (p *player) foreignToken() error {
+	parts := strings.Split(p.opt.IDToken, ".")
+	var claims map[string]any
+	if len(parts) == 3 {
+		text, err := base64.RawURLEncoding.DecodeString(parts[1])
+		if err != nil || json.Unmarshal(text, &claims) != nil {
+			claims = nil
+		}
+	}
+	if claims["aud"] == nil {
+		return &skip{"it needs -id-token, of a form that shows for which service it was made"}
+	}
+	claims["aud"] = "another-service"
+	text, err := json.Marshal(claims)
+	parts[1] = base64.RawURLEncoding.EncodeToString(text)
+	p.Vars["foreign"] = strings.Join(parts, ".")
+	return err
 }

@@ -144,6 +144,14 @@ func TestEachRuleIsBroken(t *testing.T) {
 			broken[x.rule] = true
 		}
 	}
+	mistakes, err := os.ReadFile("testdata/mistakes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The small server is played with these mistakes where its other tests are, in lab/histories.
+	for _, m := range regexp.MustCompile(`(?m)^mistake (\S+)`).FindAllSubmatch(mistakes, -1) {
+		broken[string(m[1])] = true
+	}
 	ids := ruleIDs(t)
 	for _, id := range ids {
 		if !broken[id] {

@@ -134,6 +134,19 @@ func (p *player) enterWorld() (err error) {
 	return err
 }
 
+// inTime has what follows played where time may go by: in the world of the stage, or where none can be made,
+// here. The main journey then lies ahead.
+func (p *player) inTime() error {
+	err := p.mayMove()
+	if err == nil && p.world.url != "" {
+		err = p.enterWorld()
+	}
+	if err == nil {
+		err = p.lookAhead()
+	}
+	return err
+}
+
 // leaveWorld has what follows played where the run is.
 func (p *player) leaveWorld() {
 	if p.inScratch {

@@ -55,7 +55,7 @@ type row struct {
 
 // rows are the rows that a recording can show. No check looks for the parts of a row that no answer shows, as
 // those about the disk. Of a row with several parts those count that were seen.
-var rows = slices.Concat(requestRows, searchRows, bookingRows, companyRows)
+var rows = slices.Concat(requestRows, bookingRows)
 
 // decisionRow finds the ids of decisions.md.
 var decisionRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")

@@ -26,7 +26,11 @@ var bookingRows = []row{
 	{"ticket.document", (*Recording).ticketDocument},
 }
 
-const postBooking = "POST /v2/bookings"
+const (
+	postBooking = "POST /v2/bookings"
+	getSchedule = "GET /v2/offers/schedule"
+	getOffers   = "GET /v2/offers"
+)
 
 // isDecided reports whether an attempt to book was taken, or refused for its body.
 func (x *exchange) isDecided() bool {

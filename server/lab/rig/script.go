@@ -2,12 +2,15 @@ package rig
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -38,11 +41,10 @@ import (
 	"waybill/store/inspect"
 )
 
-// Player plays one transcript against a server on a directory, in a bubble. A line is
-// a step; indented lines below a request check its answer:
+// Player plays one transcript against a server on a directory, in a bubble. Beside the steps of package
+// transcript it knows these:
 //
 //	partner NAME [SLUGS]      makes a partner; $NAME is its key, and it calls from here on
-//	as NAME                   the partner that calls from here on, or nobody
 //	wait DURATION
 //	restart | crash           with, or without, closing the server
 //	provider ok|fails|fails-once|hangs  closes the server and opens it with such a provider
@@ -58,11 +60,9 @@ import (
 //	holds TEXT [NAME…]        the files that have the text; a name with / at its end is any there
 //	admin OP [key=value]…     an admin operation; $out is what it prints; admin! expects an error
 //	user [key=value]…         as admin user-add, for a new user, whose password takes no time to check
-//	header NAME: VALUE        of the next request
-//	METHOD PATH [BODY]
-//	    CHECK                 as package transcript has them
 //
-// Finish ends each by comparing the live state with a replay of the journal.
+// A request needs a check of its status. Finish ends each by comparing the live state with a replay of the
+// journal.
 type Player struct {
 	transcript.Player
 	t        *testing.T
@@ -70,10 +70,8 @@ type Player struct {
 	Line     int
 	dir      string
 	S        *server.Server
-	caller   string
 	browser  string
 	Cookies  map[string][]*http.Cookie // by browser, in the order they were set
-	header   [][2]string
 	resp     *httptest.ResponseRecorder
 	asked    bool // the answer's status was checked
 	provider string
@@ -93,9 +91,15 @@ func NewPlayer(t *testing.T, dir, file string) *Player {
 		t:       t,
 		file:    file,
 		dir:     dir,
-		Player:  transcript.Player{Vars: map[string]string{}},
 		secrets: map[string]bool{},
 		Cookies: map[string][]*http.Cookie{},
+	}
+	p.Player = transcript.Player{
+		Vars:     map[string]string{},
+		Verbs:    p.verbs(),
+		Ask:      p.ask,
+		Now:      now,
+		Patience: time.Minute,
 	}
 	t.Cleanup(func() { p.S.Close() })
 	p.log = slog.New(slog.NewJSONHandler(&p.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -104,11 +108,15 @@ func NewPlayer(t *testing.T, dir, file string) *Player {
 	return p
 }
 
+// now is the instant in a bubble, where time begins at Start.
+func now() time.Time {
+	return time.Now().Add(Start.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)))
+}
+
 func (p *Player) open() {
-	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles start
 	cfg := server.Config{
 		Dir: p.dir, FS: Unsynced(p.dir), Log: p.log, MaxTransfers: 1, Lab: NoClock(),
-		Now: func() time.Time { return time.Now().Add(Start.Sub(began)) },
+		Now: now,
 	}
 	switch {
 	case strings.HasPrefix(p.file, "clock"), p.opened > 0 && strings.HasPrefix(p.file, "seed"):
@@ -160,67 +168,91 @@ func (p *Player) fatal(format string, args ...any) {
 	p.t.Fatalf("%s:%d: %s", p.file, p.Line, fmt.Sprintf(format, args...))
 }
 
-func (p *Player) expand(s string) string {
-	expanded, err := p.Expand(s)
+// Play plays a line.
+func (p *Player) Play(line string) {
+	step := strings.TrimSpace(line)
+	if step == "" || step[0] == '#' {
+		return
+	}
+	isCheck := strings.HasPrefix(line, " ")
+	if !isCheck && p.resp != nil && !p.asked {
+		p.fatal("the request before has no status checked")
+	}
+	if _, err := strconv.Atoi(step); err == nil && isCheck {
+		p.asked = true
+	}
+	err := p.Player.Play(line)
+	if wrong := new(transcript.Mismatch); errors.As(err, &wrong) {
+		p.fatal("%v\n(%s)", err, p.resp.Body)
+	}
 	if err != nil {
 		p.fatal("%v", err)
 	}
-	return expanded
 }
 
-// Play plays a line.
-func (p *Player) Play(line string) {
-	check := strings.HasPrefix(line, " ")
-	line = strings.TrimSpace(line)
-	if line == "" || line[0] == '#' {
-		return
-	}
-	if check {
-		p.check(line)
-		return
-	}
-	if p.resp != nil && !p.asked {
-		p.fatal("the request before has no status checked")
-	}
-	word, rest, _ := strings.Cut(line, " ")
-	switch word {
-	case "partner":
-		name, slugs, _ := strings.Cut(rest, " ")
-		p.admin("partner-add", url.Values{"name": {name}, "company": {slugs}}, false)
-		p.Vars[name] = strings.TrimSpace(p.Vars["out"])
-		p.caller = name
-	case "as":
-		p.caller = rest
-	case "browser":
-		name, other, _ := strings.Cut(rest, " like ")
-		p.browser, p.Cookies[name] = name, append(slices.Clip(p.Cookies[name]), p.Cookies[other]...)
-	case "rest":
-		synctest.Wait()
-	case "list":
-		names, err := durable.Dir(p.dir).List(rest)
-		if err != nil {
-			p.fatal("%v", err)
+// verbs are the steps that only this player knows.
+func (p *Player) verbs() map[string]func(string) error {
+	did := func(do func()) func(string) error {
+		return func(string) error {
+			do()
+			return nil
 		}
-		p.Vars["out"] = strings.Join(names, " ")
-	case "holds":
-		words := strings.Fields(p.expand(rest))
-		p.holds(words[0], words[1:])
-	case "wait":
-		d, err := time.ParseDuration(rest)
-		if err != nil {
-			p.fatal("%v", err)
-		}
-		time.Sleep(d)
-	case "admin", "admin!":
-		op, args, _ := strings.Cut(p.expand(rest), " ")
-		p.admin(op, formOf(args), word == "admin!")
-	case "header":
-		k, v, _ := strings.Cut(p.expand(rest), ": ")
-		p.header = append(p.header, [2]string{k, v})
-	default:
-		if !p.arrange(word, rest) {
-			p.request(word, rest)
-		}
+	}
+	return map[string]func(string) error{
+		"partner": func(rest string) error {
+			name, slugs, _ := strings.Cut(rest, " ")
+			p.Vars[name] = p.admin("partner-add", url.Values{"name": {name}, "company": {slugs}}, false)
+			p.Caller = name
+			return nil
+		},
+		"browser": func(rest string) error {
+			name, other, _ := strings.Cut(rest, " like ")
+			p.browser, p.Cookies[name] = name, append(slices.Clip(p.Cookies[name]), p.Cookies[other]...)
+			return nil
+		},
+		"wait": func(rest string) error {
+			d, err := time.ParseDuration(rest)
+			time.Sleep(d)
+			return err
+		},
+		"list": func(rest string) error {
+			names, err := durable.Dir(p.dir).List(rest)
+			p.Vars["out"] = strings.Join(names, " ")
+			return err
+		},
+		"holds":  p.holds,
+		"admin":  func(rest string) error { return p.operate(rest, false) },
+		"admin!": func(rest string) error { return p.operate(rest, true) },
+		"rest":   did(synctest.Wait),
+		"crash":  did(p.crash),
+		"fork":   did(p.fork),
+		"repair": did(p.repair),
+		"restart": did(func() {
+			p.compare()
+			p.reopen()
+		}),
+		"provider": func(rest string) error {
+			p.provider = rest
+			p.reopen()
+			return nil
+		},
+		"provider-after": func(rest string) error {
+			p.provider = rest
+			return nil
+		},
+		"messenger": func(rest string) error {
+			p.message = rest
+			p.reopen()
+			return nil
+		},
+		"user": p.user,
+		"timetable": func(rest string) error {
+			file, change, _ := strings.Cut(rest, " ")
+			old, instead, _ := strings.Cut(change, " => ")
+			Import(p.t, p.S, FeedWith(p.t, map[string][][2]string{file: {{old, instead}}}))
+			return nil
+		},
+		"meanwhile": p.meanwhile,
 	}
 }
 
@@ -237,56 +269,41 @@ func formOf(args string) url.Values {
 // operator is who does what the steps do.
 var operator = ledger.By{UID: 1000, User: "olena"}
 
-// arrange plays a step that is about the server and its surroundings; false: it is none.
-func (p *Player) arrange(word, rest string) bool {
-	switch word {
-	case "restart":
-		p.compare()
-		p.reopen()
-	case "crash":
-		p.crash()
-	case "provider":
-		p.provider = rest
-		p.reopen()
-	case "provider-after":
-		p.provider = rest
-	case "messenger":
-		p.message = rest
-		p.reopen()
-	case "fork":
-		p.fork()
-	case "repair":
-		p.repair()
-	case "user":
-		form := formOf(p.expand(rest))
-		person := auth.Person{
-			Email:     form.Get("email"),
-			FirstName: form.Get("first-name"),
-			LastName:  form.Get("last-name"),
-		}
-		role := auth.Role(form.Get("role"))
-		AddUser(p.t, p.S, operator, person, form.Get("password"), form.Get("company"), role)
-	case "timetable":
-		file, change, _ := strings.Cut(rest, " ")
-		old, instead, _ := strings.Cut(change, " => ")
-		Import(p.t, p.S, FeedWith(p.t, map[string][][2]string{file: {{old, instead}}}))
-	case "meanwhile":
-		method, rest, _ := strings.Cut(rest, " ")
-		target, body, _ := strings.Cut(p.expand(rest), " ")
-		r := httptest.NewRequest(method, target, strings.NewReader(body))
-		r.Header.Set("x-api-key", p.Vars[p.caller])
-		go p.S.ServeHTTP(httptest.NewRecorder(), r)
-		synctest.Wait()
-	default:
-		return false
+// user makes one.
+func (p *Player) user(rest string) error {
+	rest, err := p.Expand(rest)
+	form := formOf(rest)
+	person := auth.Person{
+		Email:     form.Get("email"),
+		FirstName: form.Get("first-name"),
+		LastName:  form.Get("last-name"),
 	}
-	return true
+	role := auth.Role(form.Get("role"))
+	AddUser(p.t, p.S, operator, person, form.Get("password"), form.Get("company"), role)
+	return err
+}
+
+// meanwhile asks, and waits for no answer.
+func (p *Player) meanwhile(rest string) error {
+	rest, err := p.Expand(rest)
+	method, target, body := transcript.Split(rest)
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Header.Set("x-api-key", p.Vars[p.Caller])
+	go p.S.ServeHTTP(httptest.NewRecorder(), r)
+	synctest.Wait()
+	return err
 }
 
 // holds finds a text in these files of the directory, and in no other.
-func (p *Player) holds(text string, want []string) {
+func (p *Player) holds(rest string) error {
+	rest, err := p.Expand(rest)
+	words := strings.Fields(rest)
+	if err != nil || len(words) == 0 {
+		return cmp.Or(err, errors.New("holds what?"))
+	}
+	text := words[0]
 	var got []string
-	err := filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -302,50 +319,60 @@ func (p *Player) holds(text string, want []string) {
 		}
 		return err
 	})
-	if got = slices.Compact(got); err != nil || !slices.Equal(got, want) {
-		p.fatal("%s stands in %q, want %q (%v)", text, got, want, err)
+	if got = slices.Compact(got); err == nil && !slices.Equal(got, words[1:]) {
+		err = fmt.Errorf("%s stands in %q, want %q", text, got, words[1:])
 	}
+	return err
 }
 
-func (p *Player) admin(op string, form url.Values, fails bool) {
+// operate does an operation as its step says.
+func (p *Player) operate(rest string, fails bool) error {
+	rest, err := p.Expand(rest)
+	op, args, _ := strings.Cut(rest, " ")
+	p.admin(op, formOf(args), fails)
+	return err
+}
+
+// admin does an operation; $out, and what it returns, is what it prints, or why it failed.
+func (p *Player) admin(op string, form url.Values, fails bool) string {
 	var out bytes.Buffer
 	err := p.S.Admin.Do(op, &admin.Act{By: operator, Form: form, Out: &out})
 	if (err != nil) != fails {
 		p.fatal("admin %s: %v\n%s", op, err, &out)
 	}
-	if p.Vars["out"] = strings.TrimSpace(out.String()); fails {
+	p.Vars["out"] = strings.TrimSpace(out.String())
+	if fails {
 		p.Vars["out"] = err.Error()
 	}
+	return p.Vars["out"]
 }
 
-func (p *Player) request(method, rest string) {
-	target, body, _ := strings.Cut(p.expand(rest), " ")
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	if body == "" {
-		r = httptest.NewRequest(method, target, nil)
+// ask sends a request, and checks of its answer what holds for every one.
+func (p *Player) ask(asked transcript.Request) (transcript.Answer, error) {
+	var body io.Reader
+	if asked.Body != "" {
+		body = strings.NewReader(asked.Body)
 	}
-	if p.caller != "" && p.caller != "nobody" {
-		r.Header.Set("x-api-key", p.Vars[p.caller])
-	}
-	for _, h := range p.header {
-		r.Header.Add(h[0], h[1])
+	r := httptest.NewRequest(asked.Method, asked.Target, body)
+	maps.Copy(r.Header, asked.Header)
+	if p.Caller != "" && p.Caller != "nobody" {
+		r.Header.Add("x-api-key", p.Vars[p.Caller])
 	}
 	p.SendCookies(r)
-	p.rememberSecrets(r, body)
-	p.header = nil
+	p.rememberSecrets(r, asked.Body)
 	p.asked = false
 	p.resp = httptest.NewRecorder()
 	p.S.Handler().ServeHTTP(p.resp, r)
-	p.Answer = transcript.Answer{
-		Status: p.resp.Code,
-		Header: p.resp.Header(),
-		Body:   p.resp.Body.Bytes(),
-	}
 	p.Cookies[p.browser] = append(p.Cookies[p.browser], p.resp.Result().Cookies()...)
 	p.wellFormed()
 	for _, problem := range Undocumented(r, p.resp) {
 		p.fatal("not as the document says: %s", problem)
 	}
+	return transcript.Answer{
+		Status: p.resp.Code,
+		Header: p.resp.Header(),
+		Body:   p.resp.Body.Bytes(),
+	}, nil
 }
 
 // wellFormed checks what holds for every answer.
@@ -366,7 +393,7 @@ func (p *Player) wellFormed() {
 			p.fatal("the answer shows a token")
 		}
 	}
-	if key := p.Vars[p.caller]; key != "" && strings.Contains(p.resp.Body.String()+fmt.Sprint(h), key) {
+	if key := p.Vars[p.Caller]; key != "" && strings.Contains(p.resp.Body.String()+fmt.Sprint(h), key) {
 		p.fatal("the answer shows the key")
 	}
 }
@@ -497,19 +524,5 @@ func (p *Player) checkLog() {
 	if strings.HasSuffix(p.file, ".txt") && p.resp != nil &&
 		!strings.Contains(p.logged.String(), `"msg":"request"`) {
 		p.fatal("the log has no request")
-	}
-}
-
-// check does a check of the transcript.
-func (p *Player) check(line string) {
-	if _, err := strconv.Atoi(line); err == nil {
-		p.asked = true
-	}
-	err := p.Check(line)
-	if wrong := new(transcript.Mismatch); errors.As(err, &wrong) {
-		p.fatal("%v\n(%s)", err, p.resp.Body)
-	}
-	if err != nil {
-		p.fatal("%v", err)
 	}
 }

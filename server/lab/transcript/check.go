@@ -37,17 +37,23 @@ func (p *Player) Check(line string) error {
 		}
 		v := p.Value(want)
 		if v == absent {
-			return &Mismatch{want, absent, "= a value to keep"}
+			return &Mismatch{want, absent, "there"}
 		}
-		p.Vars[path] = strings.Trim(v, `"`)
+		p.Vars[path] = kept(v)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	want, err = p.Expand(want)
-	if err != nil {
+	form := func(value string) string { return value }
+	if strings.HasSuffix(op, "~") {
+		form = regexp.QuoteMeta
+	}
+	if want, err = p.expandAs(want, form); err != nil {
 		return err
+	}
+	if op == "==" || op == "!=" {
+		want = Plain([]byte(want))
 	}
 	got := []string{strings.Join(p.Answer.Header.Values(path), ", ")}
 	switch {
@@ -83,9 +89,9 @@ func checkOne(path, op, want, got string) error {
 	ok := false
 	switch op {
 	case "==":
-		ok = got == want
+		ok = equal(got, want)
 	case "!=":
-		ok = got != want && got != absent
+		ok = !equal(got, want) && got != absent
 	case "~", "!~":
 		pattern, err := regexp.Compile(want)
 		if err != nil {
@@ -104,9 +110,13 @@ func checkOne(path, op, want, got string) error {
 		ok = slices.Equal(slices.Sorted(slices.Values(there)), slices.Sorted(slices.Values(wanted)))
 	case "has":
 		there := strings.Fields(keys(got))
-		ok = !slices.ContainsFunc(strings.Fields(want), func(name string) bool {
-			return !slices.Contains(there, name)
+		missing := slices.DeleteFunc(strings.Fields(want), func(name string) bool {
+			return slices.Contains(there, name)
 		})
+		ok = len(missing) == 0
+		if len(there) > 0 {
+			got = "without " + strings.Join(missing, ", ")
+		}
 	case "lasts":
 		ok = lasts(got, strings.Fields(want))
 	case "<=":

@@ -1,6 +1,7 @@
 // Package transcript is a language for requests and for what their answers must be, as people would write
 // them down:
 //
+//	as nobody
 //	GET /v2/cities?take=1
 //	    200
 //	    data.cities # 1
@@ -9,12 +10,36 @@
 //	GET /v2/cities/$slug
 //	    data.city.slug == "$slug"
 //
-// A [Player] holds the last answer and the variables. Who plays a transcript sends the requests, and knows
-// steps of its own; the checks are these, each of a path in the answer's JSON:
+// A [Player] plays it, a line at a time, against a handler or over HTTP: how a request is sent says Ask. A
+// line is a step, and those that are indented check the last answer. The steps are
+//
+//	METHOD TARGET [BODY]  asks
+//	as NAME               who asks from here on
+//	with NAME: VALUE      the next request has this header
+//	set NAME TEXT         keeps a text as $NAME
+//	NAME = EXPRESSION     keeps what an expression comes to
+//	await CHECK           asks the last question again until the check holds
+//
+// and those of Verbs, which is what one player knows and another does not. The expressions are
+//
+//	NUMBER + NUMBER                  a sum
+//	DATE + NUMBER days               a day; today is one
+//	INSTANT + DURATION               an instant; now is one
+//	day INSTANT                      its day in UTC
+//	day INSTANT in ZONE              its day there
+//	clock INSTANT in ZONE            the day and the time that its clocks show, to the minute
+//	time INSTANT in ZONE             the time alone
+//	refund PRICE DEPARTURE RULES     what comes back of a price that is canceled now (interface, States)
+//	tier DEPARTURE RULES             when the next of the tiers ends by which a price comes back
+//	middle TEXT                      without its first and its last letter
+//	http DATE                        the instant of a date as in headers
+//	unix @SECONDS                    that of seconds since 1970
+//
+// and the checks, each of a path in the answer's JSON:
 //
 //	STATUS                the status of the answer
-//	PATH == JSON          the value, as it stands; body is all of it; also !=
-//	PATH ~ REGEXP         of the value's JSON; also !~
+//	PATH == JSON          the value; body is all of it; also !=
+//	PATH ~ REGEXP         of the value's JSON, without blanks between its parts; also !~
 //	PATH # NUMBER         the length of an array
 //	PATH keys WORDS       an object's members, these and no others, in this order
 //	PATH only WORDS       the same, in any order
@@ -25,24 +50,44 @@
 //	PATH unique           a list without a value that is there twice
 //	header NAME == TEXT   or ~, !=, !~
 //	NAME = PATH           keeps a value as $NAME; also "header NAME", and "length PATH" of an array
+//	? CHECK               a condition: what follows says nothing where it does not hold; also "? !STATUS"
 //
 // A path is as data.offers[0].id; where it has [*], the check holds for each element, of which there must be
 // one at least, and sorted and unique are about all of them together. Where it has [NAME=TEXT], it goes on
 // from the first element whose member NAME, or what the path NAME leads to, is TEXT, as in
 // data.tickets[id=$ticket].status. $NAME as a path is a variable.
+//
+// A variable is what stands between the quotes of a text in JSON, or another value's JSON. It is put into a
+// body as it is, into a target or a header as the text that it stands for, and into a pattern as itself.
 package transcript
 
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
+	"time"
 )
 
-// Player holds what is known while a transcript is played.
+// Player holds what is known while a transcript is played, and plays it.
 type Player struct {
 	Vars   map[string]string
 	Answer Answer // the last
+	Caller string // who asks, as the last step "as" said
+	Asked  string // the last request, as it is written
+
+	Ask      func(Request) (Answer, error)      // sends a request, as the caller
+	Verbs    map[string]func(rest string) error // steps of one's own, by their first word
+	Now      func() time.Time                   // the instant by the server's clock
+	Patience time.Duration                      // of await
+
+	header http.Header // of the next request
+	last   Request
+}
+
+// Request is what is asked.
+type Request struct {
+	Method, Target, Body string // "" is no body
+	Header               http.Header
 }
 
 // Answer is what came of a request.
@@ -60,6 +105,12 @@ func (e *Unknown) Error() string {
 	return "no variable $" + e.Name
 }
 
+// Unmet is the error of a condition that does not hold.
+type Unmet struct{ Why string }
+
+// Error says which one.
+func (e *Unmet) Error() string { return e.Why }
+
 // Mismatch is the error of an answer that is not as it should be.
 type Mismatch struct {
 	What string // the path, or "status"
@@ -67,33 +118,29 @@ type Mismatch struct {
 	Want string // with the operator
 }
 
-// Error says what came and what was expected, in three lines.
+// Error says what came and what was expected, in a sentence.
 func (e *Mismatch) Error() string {
-	return fmt.Sprintf("%s\n got %s\nwant %s", e.What, e.Got, e.Want)
-}
-
-var variable = regexp.MustCompile(`\$\w+`)
-
-// Expand puts the values of variables into a text. Error: *Unknown.
-func (p *Player) Expand(text string) (expanded string, err error) {
-	return p.ExpandAs(text, func(value string) string { return value })
-}
-
-// ExpandAs is Expand with the values in another form, as they have in a URL.
-func (p *Player) ExpandAs(text string, form func(value string) string) (expanded string, err error) {
-	expanded = variable.ReplaceAllStringFunc(text, func(name string) string {
-		v, ok := p.Vars[name[1:]]
-		if !ok && err == nil {
-			err = &Unknown{name[1:]}
-		}
-		return form(v)
-	})
-	return expanded, err
-}
-
-// Split parts a request into its method, its target and its body.
-func Split(line string) (method, target, body string) {
-	method, rest, _ := strings.Cut(line, " ")
-	target, body, _ = strings.Cut(rest, " ")
-	return method, target, body
+	op, want, _ := strings.Cut(e.Want, " ")
+	should := e.Want
+	switch op {
+	case "==":
+		should = want
+	case "!=":
+		should = "another value than " + want
+	case "~":
+		should = "like " + want
+	case "!~":
+		should = "without " + want
+	case "#":
+		should = "a list of " + want
+	case "<=":
+		should = "at most " + want
+	case ">=":
+		should = "at least " + want
+	case "lasts":
+		should = "one whose members " + want + " are two instants and the minutes between"
+	case "keys", "only", "has":
+		should = "an object that " + op + " " + want
+	}
+	return fmt.Sprintf("%s is %s, and should be %s", e.What, e.Got, should)
 }

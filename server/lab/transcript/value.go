@@ -44,7 +44,7 @@ func (p *Player) Value(path string) string {
 func (p *Player) values(path string) []string {
 	whole := json.RawMessage(bytes.TrimSpace(p.Answer.Body))
 	if path == "body" {
-		return []string{string(whole)}
+		return []string{Plain(whole)}
 	}
 	list := []json.RawMessage{whole}
 	for _, step := range steps(path) {
@@ -56,9 +56,9 @@ func (p *Player) values(path string) []string {
 	}
 	var texts []string
 	for _, v := range list {
-		text := string(v)
-		if v == nil {
-			text = absent
+		text := absent
+		if v != nil {
+			text = Plain(v)
 		}
 		texts = append(texts, text)
 	}
@@ -109,16 +109,66 @@ func find(list json.RawMessage, name, text string) json.RawMessage {
 		return nil
 	}
 	for _, e := range elements {
-		var is string
 		at := e
 		for _, step := range steps(name) {
 			at = follow(at, step)[0]
 		}
-		if json.Unmarshal(at, &is) == nil && is == text {
+		if Plain(at) == `"`+text+`"` {
 			return e
 		}
 	}
 	return nil
+}
+
+// jsonText is a text in JSON.
+var jsonText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// Plain returns JSON in one of the forms in which it can be written: without blanks, and with texts as they
+// are read. What is not JSON stays.
+func Plain(value []byte) string {
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		return string(value)
+	}
+	return jsonText.ReplaceAllStringFunc(b.String(), func(text string) string {
+		if !strings.Contains(text, `\`) {
+			return text
+		}
+		return `"` + InText(textOf(text[1:len(text)-1])) + `"`
+	})
+}
+
+// InText returns what stands between the quotes of a text in JSON, as a variable has it.
+func InText(text string) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.Encode(text) // a text can always be written
+	return b.String()[1 : b.Len()-2]
+}
+
+// textOf returns the text that a variable stands for.
+func textOf(variable string) string {
+	var text string
+	if json.Unmarshal([]byte(`"`+variable+`"`), &text) != nil {
+		return variable
+	}
+	return text
+}
+
+// kept returns how a variable has a value.
+func kept(value string) string {
+	if text, ok := strings.CutPrefix(value, `"`); ok {
+		return strings.TrimSuffix(text, `"`)
+	}
+	return value
+}
+
+// equal compares two values. A number is the same number however it is written.
+func equal(a, b string) bool {
+	x, err := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	return a == b || err == nil && err2 == nil && x == y
 }
 
 // keys returns the member names of an object in their order; "" of what is no object.

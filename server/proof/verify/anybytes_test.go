@@ -474,14 +474,14 @@ as anna
 GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2026-12-04
     200
     offer = data.offers[0].id
-header Idempotency-Key: six
+with Idempotency-Key: six
 POST /v2/bookings {"offerId":"$offer","currency":"EUR","passengers":[` +
 	`{"firstName":"Maria","lastName":"Zankovetska","email":"maria@example.com"},` +
 	`{"firstName":"Les","lastName":"Kurbas"}]}
     201
     f = data.booking.id
     first = data.booking.tickets[0].id
-header Idempotency-Key: seven
+with Idempotency-Key: seven
 POST /v2/bookings/$f/pay
     200
 POST /v2/bookings/$f/cancel {"ticketIds":["$first"]}

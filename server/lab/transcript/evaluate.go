@@ -1,73 +1,71 @@
-package conform
+package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"waybill/server/lab/transcript"
 )
 
-const instant = "2006-01-02T15:04:05.000Z"
+// Instant is the form of an instant, as the interface has it.
+const Instant = "2006-01-02T15:04:05.000Z"
 
 var (
 	sum     = regexp.MustCompile(`^(\S+) \+ (\S+)( days)?$`)
-	minutes = regexp.MustCompile(`^minutes (\S+) (\S+)$`)
 	day     = regexp.MustCompile(`^day (\S+)( in (\S+))?$`)
-	wall    = regexp.MustCompile(`^clock (\S+) in (\S+)$`)
+	wall    = regexp.MustCompile(`^(clock|time) (\S+) in (\S+)$`)
 	refund  = regexp.MustCompile(`^refund (\S+) (\S+) (.+)$`)
+	ending  = regexp.MustCompile(`^tier (\S+) (.+)$`)
+	inner   = regexp.MustCompile(`^middle (.)(.{2,}).$`)
 	dated   = regexp.MustCompile(`^http (.+)$`)
 	seconds = regexp.MustCompile(`^unix @(\d+)$`)
 )
 
-// evaluate returns the value of an expression:
-//
-//	NUMBER + NUMBER                  a sum
-//	DATE + NUMBER days               a day; today is one
-//	INSTANT + DURATION               an instant; now is one
-//	minutes INSTANT INSTANT          what lies between
-//	day INSTANT                      its day in UTC
-//	day INSTANT in ZONE              its day there
-//	clock INSTANT in ZONE            what its clocks show, to the minute
-//	refund PRICE DEPARTURE RULES     what comes back of a price that is canceled now (interface, States)
-//	http DATE                        the instant of a date as in headers
-//	unix @SECONDS                    that of seconds since 1970
-func (p *player) evaluate(vars *transcript.Player, expression string) (string, error) {
-	text, err := vars.Expand(expression)
+// evaluate returns what an expression comes to.
+func (p *Player) evaluate(expression string) (string, error) {
+	text, err := p.Expand(expression)
 	if err != nil {
 		return "", err
 	}
 	if m := sum.FindStringSubmatch(text); m != nil {
 		return p.add(m[1], m[2], m[3] != "")
 	}
-	if m := minutes.FindStringSubmatch(text); m != nil {
-		from, err := time.Parse(time.RFC3339, m[1])
-		to, err2 := time.Parse(time.RFC3339, m[2])
-		if err == nil && err2 == nil {
-			return strconv.Itoa(int(to.Sub(from).Minutes())), nil
-		}
-	}
 	if m := day.FindStringSubmatch(text); m != nil {
 		return clockIn(m[1], m[3], time.DateOnly)
 	}
 	if m := wall.FindStringSubmatch(text); m != nil {
-		return clockIn(m[1], m[2], "2006-01-02T15:04")
+		form := "2006-01-02T15:04"
+		if m[1] == "time" {
+			form = "15:04"
+		}
+		return clockIn(m[2], m[3], form)
 	}
 	if m := refund.FindStringSubmatch(text); m != nil {
 		return p.refund(m[1], m[2], m[3])
 	}
+	if m := ending.FindStringSubmatch(text); m != nil {
+		return p.tierEnd(m[1], m[2])
+	}
+	if rest, ok := strings.CutPrefix(text, "middle "); ok {
+		m := inner.FindStringSubmatch("middle " + textOf(rest))
+		if m == nil {
+			return "", &Unmet{rest + " has no middle"}
+		}
+		return InText(m[2]), nil
+	}
 	if m := dated.FindStringSubmatch(text); m != nil {
 		at, err := http.ParseTime(m[1])
-		return at.UTC().Format(instant), err
+		return at.UTC().Format(Instant), err
 	}
 	if m := seconds.FindStringSubmatch(text); m != nil {
 		n, err := strconv.ParseInt(m[1], 10, 64)
-		return time.Unix(n, 0).UTC().Format(instant), err
+		return time.Unix(n, 0).UTC().Format(Instant), err
 	}
 	return "", fmt.Errorf("%q has no value", text)
 }
@@ -86,9 +84,9 @@ func clockIn(at, zone, form string) (string, error) {
 }
 
 // add adds to a number, a day or an instant.
-func (p *player) add(to, by string, days bool) (string, error) {
+func (p *Player) add(to, by string, days bool) (string, error) {
 	if to == "today" {
-		to = p.skew.now().UTC().Format(time.DateOnly)
+		to = p.Now().UTC().Format(time.DateOnly)
 	}
 	if n, err := strconv.Atoi(by); err == nil && days {
 		at, err := time.Parse(time.DateOnly, to)
@@ -99,19 +97,45 @@ func (p *player) add(to, by string, days bool) (string, error) {
 	if err == nil && err2 == nil {
 		return strconv.Itoa(a + b), nil
 	}
-	at := p.skew.now()
+	at := p.Now()
 	if to != "now" {
 		if at, err = time.Parse(time.RFC3339, to); err != nil {
 			return "", err
 		}
 	}
 	d, err := time.ParseDuration(by)
-	return at.Add(d).UTC().Format(instant), err
+	return at.Add(d).UTC().Format(Instant), err
+}
+
+// tier is a refund rule.
+type tier struct{ Hours, Amount float64 }
+
+// soonest is how far the end of a tier lies ahead at least: what else depends on time is over before it.
+const soonest = time.Hour
+
+// tierEnd returns the next instant at which a tier ends.
+func (p *Player) tierEnd(departure, rules string) (string, error) {
+	var tiers []tier
+	leaves, err := time.Parse(time.RFC3339, departure)
+	if err == nil {
+		err = json.Unmarshal([]byte(rules), &tiers)
+	}
+	slices.SortFunc(tiers, func(a, b tier) int { return cmp.Compare(b.Hours, a.Hours) })
+	for _, t := range tiers {
+		end := leaves.Add(-time.Duration(t.Hours * float64(time.Hour)))
+		if end.Sub(p.Now()) > soonest {
+			return end.UTC().Format(Instant), nil
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return "", &Unmet{"no tier ends later than now"}
 }
 
 // refund returns how much of a price comes back by the tier that applies now: of those whose hours are left
 // until the departure the one with the most; without any, nothing.
-func (p *player) refund(price, departure, rules string) (string, error) {
+func (p *Player) refund(price, departure, rules string) (string, error) {
 	amount, err := strconv.ParseFloat(price, 64)
 	if err != nil {
 		return "", err
@@ -120,11 +144,11 @@ func (p *player) refund(price, departure, rules string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var tiers []struct{ Hours, Amount float64 }
+	var tiers []tier
 	if err := json.Unmarshal([]byte(rules), &tiers); err != nil {
 		return "", err
 	}
-	left := leaves.Sub(p.skew.now()).Hours()
+	left := leaves.Sub(p.Now()).Hours()
 	percent := 0.0
 	most := -1.0
 	for _, t := range tiers {
@@ -135,10 +159,4 @@ func (p *player) refund(price, departure, rules string) (string, error) {
 	}
 	back := math.Round(amount*percent) / 100
 	return strconv.FormatFloat(back, 'f', -1, 64), nil
-}
-
-// secret returns a text as it stands in a JSON string.
-func secret(text string) string {
-	quoted, _ := json.Marshal(text)
-	return strings.Trim(string(quoted), `"`)
 }

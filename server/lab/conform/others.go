@@ -1,0 +1,79 @@
+package conform
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The questions of [player.askOthers].
+var (
+	currencies = [...]string{"UAH", "PLN", "CZK", "EUR", "USD"}
+	languages  = [...]string{"UK", "PL", "CS", "EN", "RU"}
+	companions = [...]int{1, 1, 3, 1, 2, 10} // passengers, more often one
+)
+
+// notCompared is how many of the questions are asked where there is no server to compare with.
+const notCompared = 10
+
+// askOthers asks about so many other pairs of cities: for departures, or for offers. What one journey shows
+// is one currency, one language, one season and few of the buses; each question has others.
+func (p *player) askOthers(rest string) error {
+	kind, count, _ := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(count)
+	if err == nil {
+		err = p.readCities()
+	}
+	if err != nil {
+		return err
+	}
+	if !p.like.asked(p) {
+		n = min(n, notCompared)
+	}
+	pairs := len(p.search.cities) * (len(p.search.cities) - 1)
+	dates := p.otherDates()
+	for i := range min(n, pairs) {
+		if p.stopped() {
+			return &skip{"the run was stopped"}
+		}
+		from, to, _ := p.search.pair(i * pairs / min(n, pairs))
+		ask := fmt.Sprintf("departureCitySlug=%s&arrivalCitySlug=%s&passengers=%d", from.Slug, to.Slug,
+			companions[i%len(companions)])
+		date := dates[i%len(dates)]
+		steps := []string{"GET /v2/offers?" + ask + "&departureDate=" + date, "    200"}
+		if kind == "departures" {
+			currency := currencies[i%len(currencies)]
+			language := languages[i/2%len(languages)]
+			steps = []string{
+				"GET /v2/offers/schedule?" + ask + "&date=" + date + "&days=14&take=100" +
+					"&currency=" + currency + "&language=" + language,
+				"    200",
+				"    data.departures ~ ^\\[",
+				`    data.currency == "` + currency + `"`,
+			}
+		}
+		for _, step := range steps {
+			if err := p.playStep(step); err != nil {
+				return err
+			}
+		}
+		if p.like.difference != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// otherDates are the days to ask about: today, all seasons, and around a day on which clocks change.
+func (p *player) otherDates() (dates []string) {
+	today := p.skew.now().UTC().Format(time.DateOnly)
+	dates = append(dates, today)
+	for week := range 13 {
+		dates = append(dates, addDays(p.firstDay(), week*4*7))
+		if change := nextChange(p.search.cities[0].TimeZone, today); week%4 == 0 && change != "" {
+			dates = append(dates, addDays(change, -5))
+		}
+	}
+	return dates
+}
