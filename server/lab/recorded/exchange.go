@@ -180,10 +180,6 @@ func (x *exchange) values(names ...string) []any { return follow([]any{x.answer.
 // sent returns what stands at a path of members in the body of the request.
 func (x *exchange) sent(names ...string) []any { return follow([]any{x.request.value}, names) }
 
-// text returns the text at a path of members in the answer, the first where there are several; "" where there
-// is none.
-func (x *exchange) text(names ...string) string { return firstText(x.values(names...)) }
-
 // errors returns the entries of the envelope.
 func (x *exchange) errors() []any { return x.values("errors") }
 

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"waybill/server/lab/recorded/schema"
 )
@@ -424,6 +423,3 @@ func (r *Recording) originRefused(x *exchange) sight {
 	}
 	return sameIf(x.status == http.StatusForbidden, "a request from another site's page does not give 403")
 }
-
-// length returns how many characters a text has.
-func length(text string) int { return utf8.RuneCountInString(text) }

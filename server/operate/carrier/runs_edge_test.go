@@ -19,7 +19,6 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/server"
-	"waybill/server/frame/web"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
@@ -349,8 +348,7 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 			t.Fatal(said, err)
 		}
 	}
-	// A room beside the server's, which goes on sending.
-	room := outbox.New(&web.Core{Config: s.Config, Log: s.Log, Store: s.Store, Base: s.Base})
+	room := outbox.New(s.Core)
 	told := func() (list []string) {
 		err := s.Store.View(func(st ledger.State, _ time.Time) {
 			for _, m := range st.Outbox.All() {
