@@ -4,6 +4,7 @@ package command
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -210,6 +212,48 @@ func (e *engine) command(bin string, arguments ...string) *exec.Cmd {
 	return cmd
 }
 
+// proxy returns an address of the first server. Its first connection asks for something else than it wants,
+// once, and the proxy says whether it did.
+func (e *engine) proxy(wants, asks string) (address string, asked *atomic.Bool) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(func() { l.Close() })
+	asked = &atomic.Bool{}
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", e.ports[0]))
+			if err != nil {
+				client.Close()
+				continue
+			}
+			go func() {
+				io.Copy(client, server)
+				client.Close()
+			}()
+			go func() {
+				defer server.Close()
+				for text := make([]byte, 1<<16); ; {
+					n, err := client.Read(text)
+					said := text[:n]
+					if bytes.Contains(said, []byte(wants)) && asked.CompareAndSwap(false, true) {
+						said = bytes.Replace(said, []byte(wants), []byte(asks), 1)
+					}
+					if _, failed := server.Write(said); err != nil || failed != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String(), asked
+}
+
 // publish appends a message to the stream, as nobody's keeper does, and returns the engine's answer.
 func (e *engine) publish(headers, body string) (answer string) {
 	c, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", e.ports[0]))
@@ -233,6 +277,35 @@ func (e *engine) publish(headers, body string) (answer string) {
 		if strings.HasPrefix(line, "MSG") {
 			answer, _ = in.ReadString('\n')
 			return answer
+		}
+	}
+}
+
+// Decision keep.fence: an engine says "no message found" of whatever it fails to read. What it has is asked
+// again then. The proxy has the first connection ask for what is not there.
+func TestAnEngineThatFailsToReadIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	if e == nil {
+		return
+	}
+	e.start()
+	bin, dir := build(t)
+	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
+	lines := want(t, 0, "", "tail", "-data", dir, "-format", "copy")
+	last := fmt.Sprintf("%d ", bytes.Count(allLines(t, dir), []byte("\n")))
+	for _, c := range []struct{ wants, asks string }{
+		{"", ""},
+		{`"last_by_subj": "WAYBILL"`, `"last_by_subj": "NOBODYS"`},
+		{`{"seq": 1}`, `{"seq": 9}`},
+	} {
+		proxy, asked := e.proxy(c.wants, c.asks)
+		keep := e.command(bin)
+		keep.Args[2] = proxy
+		keep.Stdin = strings.NewReader(lines)
+		out, err := keep.Output()
+		if !asked.Load() || err != nil || c.wants != "" && !strings.HasPrefix(string(out), last) {
+			t.Errorf("%s: asked %t, %v, kept up to %q", c.asks, asked.Load(), err, out)
 		}
 	}
 }

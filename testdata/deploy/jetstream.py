@@ -5,7 +5,7 @@ import base64, json, os, socket, ssl
 EXPECTED, WRITER, LAST = "Nats-Expected-Last-Sequence", "Waybill-Writer", "Waybill-Last"
 MARK, MORE = "Waybill-Mark", "Waybill-More"  # a mark of fence; a part that another follows
 AT_A_TIME, WAIT = 16, 2  # messages under way; seconds for whatever a server has to say
-NO_MESSAGE, EXISTS = 10037, 10058  # the errors that say something of the stream; no other one does
+NO_MESSAGE, EXISTS = 10037, 10058  # there is none, or it could not be read; the stream is there already
 
 class Refused(Exception):
     """Another machine has gone on, or the engine does not know who is asking."""
@@ -107,8 +107,13 @@ def fence(stream, name):
     print("fenced at message", stream.answers(1)[0]["seq"])
 
 def end(stream):
-    """Returns the place of the last message of all."""
-    return stream.ask("STREAM.MSG.GET", {"last_by_subj": stream.name})[0].get("message", {"seq": 0})["seq"]
+    """Returns the place of the last message of all. There is none only where none is counted either."""
+    said = stream.ask("STREAM.MSG.GET", {"last_by_subj": stream.name})[0]
+    if "message" in said:
+        return said["message"]["seq"]
+    if stream.ask("STREAM.INFO", {})[0]["state"]["last_seq"]:
+        raise OSError("the last message could not be read")
+    return 0
 
 def checked(stream, first, until):
     """Yields messages, and finds out which count. Of the first AT_A_TIME it may not know."""
@@ -117,7 +122,7 @@ def checked(stream, first, until):
         which = [{"seq": n} for n in range(begin, min(begin + AT_A_TIME, until + 1))]
         for said in stream.ask("STREAM.MSG.GET", *which):
             if "message" not in said:
-                raise Refused("the message after %d is missing from the stream" % before.place)
+                raise OSError("the message after %d could not be read" % before.place)
             message = Message(said["message"])
             message.counts = message.follows(before)
             before = message

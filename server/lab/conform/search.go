@@ -46,7 +46,7 @@ const (
 	enough      = 4   // departures of a day
 	startsIn    = 3   // days: no rule's clock gets there but those that say so
 	daysTried   = 7
-	windows     = 4 // of windowDays, for days unlike others
+	windows     = 6 // of windowDays, for days unlike others
 	windowDays  = 14
 	stride      = 5 // pairs of cities, where one of a few in a hundred will do
 	roomFor     = 4 // passengers, on journeys of a kind

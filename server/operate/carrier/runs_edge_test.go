@@ -19,6 +19,7 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/server"
+	"waybill/server/frame/web"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
@@ -348,7 +349,9 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 			t.Fatal(said, err)
 		}
 	}
-	room := outbox.New(s.Core)
+	beside := &web.Core{Config: s.Config, Log: s.Log, Store: s.Store, Base: s.Base, TicketKey: s.TicketKey}
+	beside.Timetable.Store(s.Timetable.Load())
+	room := outbox.New(beside) // the server's own sends what it is asked for
 	told := func() (list []string) {
 		err := s.Store.View(func(st ledger.State, _ time.Time) {
 			for _, m := range st.Outbox.All() {
