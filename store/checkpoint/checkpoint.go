@@ -71,15 +71,8 @@ func Read(text []byte) (c Checkpoint, ok bool) {
 	// Sscanf is lenient, so the result is written again and compared.
 	var root, at string
 	var hash []byte
-	fmt.Sscanf(
-		string(text),
-		"%s\n%d\n%44s\nhash %64x time %s\n",
-		&c.Origin,
-		&c.Seq,
-		&root,
-		&hash,
-		&at,
-	)
+	const form = "%s\n%d\n%44s\nhash %64x time %s\n"
+	fmt.Sscanf(string(text), form, &c.Origin, &c.Seq, &root, &hash, &at)
 	decoded, _ := base64.StdEncoding.DecodeString(root)
 	copy(c.Root[:], decoded)
 	copy(c.Hash[:], hash)

@@ -44,6 +44,8 @@ const (
 var (
 	// ErrForm is returned for a text that is no signed note.
 	ErrForm = errors.New("is not a signed note")
+	// ErrEncoding is returned for a whole note that is not in UTF-8.
+	ErrEncoding = errors.New("is not in UTF-8")
 	// ErrSignatureForm is returned for a signature in no known form.
 	ErrSignatureForm = errors.New("has a signature of an unknown form")
 	// ErrOtherKey is returned where all signatures of that name are with other keys.
@@ -84,14 +86,17 @@ func (s *Signature) Line() string {
 	return signatureStart + s.Name + " " + s.encoded + "\n"
 }
 
-// Parse reads a note. The error is ErrForm.
+// Parse reads a note. Errors: ErrForm, ErrEncoding.
 func Parse(note []byte) (Note, error) {
 	// The text may have blank lines. The last one is that before the signatures.
 	i := bytes.LastIndex(note, []byte("\n\n"))
-	if i < 0 || len(note) > MaxNote || !utf8.Valid(note) {
+	if i < 0 || len(note) > MaxNote {
 		return Note{}, ErrForm
 	}
 	signatures, err := ParseSignatures(string(note[i+2:]))
+	if err == nil && !utf8.Valid(note) {
+		err = ErrEncoding
+	}
 	return Note{note[:i+1], signatures}, err
 }
 

@@ -65,7 +65,7 @@ func TestWhatIsWrongWithANoteIsSaid(t *testing.T) {
 		string(Sign([]byte("a\n"), "y", testKey)):                   ErrNotSigned,
 		"a\n\n" + strings.Repeat("— y AAAAAA==\n", MaxSignatures+1): ErrForm,
 		strings.Repeat("a", MaxNote) + good:                         ErrForm,
-		strings.Replace(good, "— x", "— x\x90", 1):                  ErrForm,
+		strings.Replace(good, "— x", "— x\x90", 1):                  ErrEncoding,
 	} {
 		n, err := Parse([]byte(text))
 		if err == nil {

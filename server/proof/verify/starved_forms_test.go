@@ -84,6 +84,9 @@ func starvedFormerForms() []starving {
 		{"a former note's other base64", file("checkpoints-*.log", func(d starved, name string) {
 			d.alter(name, ownSignature, padded)
 		}), nil, "damaged", ""},
+		{"a former note is not in UTF-8", file("checkpoints-*.log", func(d starved, name string) {
+			d.alter(name, " time 20", func(found string) string { return found + "\xb0" })
+		}), nil, "damaged", ""},
 	}
 }
 

@@ -150,7 +150,7 @@ func (n *Notes) addLog(name string, key ed25519.PublicKey, each func([]byte, che
 			var c checkpoint.Checkpoint
 			c, bad = n.Add(notes.Bytes(), key, fmt.Sprintf("%s (number %d)", name, number))
 			_, err := note.Parse(bytes.TrimSuffix(notes.Bytes(), journal.Newline))
-			if whole = err == nil; bad == nil {
+			if whole = !errors.Is(err, note.ErrForm); bad == nil {
 				each(notes.Bytes(), c)
 			}
 		}
