@@ -21,7 +21,7 @@ func TestConformRecorded(t *testing.T) {
 	asks(t, 1, "has no pair: want files NAME.request and NAME.response", "conform", "-recorded", dir)
 	write("a.request", "GET /v2/cities HTTP/1.1\n\n")
 	write("a.response", "HTTP/1.1 200 OK\nServer: x\n\n"+`{"data":{"cities":[],"total":0}}`)
-	asks(t, 0, `(?s)^not seen  bodies.strict\n.*differs  answers.headers  GET /v2/cities a: there is no X-Request-Id\n.*not seen  tour.directory\n$`,
+	asks(t, 0, `(?s)^not seen  errors.codes\n.*differs  answers.headers  GET /v2/cities a: there is no X-Request-Id.*no recording shows  .*, tour.directory\n$`,
 		"conform", "-recorded", dir)
 	write("a.response", "HTTP/1.1 200 OK\n\n"+`{"data":{"cities":[]}}`)
 	asks(t, 1, `(?s)^contradicts  GET /v2/cities a: data has no member total\n.*the interface is contradicted in 1 place\n$`,

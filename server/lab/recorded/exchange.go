@@ -3,7 +3,6 @@ package recorded
 import (
 	"encoding/json"
 	"fmt"
-	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -27,7 +26,10 @@ type message struct {
 
 // exchange is a request and its answer.
 type exchange struct {
-	name    string // entry 3, or the NAME of a pair
+	name    string    // entry 3, or the NAME of a pair
+	number  int       // in the order in which they began
+	began   time.Time // by the recorder's clock, as ended; the zero time where it is not known
+	ended   time.Time
 	method  string
 	path    string // from /v2 or /rest on
 	query   url.Values
@@ -36,6 +38,9 @@ type exchange struct {
 	request message
 	status  int
 	answer  message
+
+	isHeld bool    // against this program, already
+	faults []fault // what was found then
 }
 
 // routes finds the pattern of a request as a router would.
@@ -133,11 +138,9 @@ func (m *message) decode() {
 	m.isJSON = utf8.Valid(m.body) && json.Unmarshal(m.body, &m.value) == nil
 }
 
-// media returns the type of a body, without parameters; "" where none is given.
-func (m *message) media() string {
-	media, _, _ := mime.ParseMediaType(m.header.Get("Content-Type"))
-	return media
-}
+// isAnswered reports whether the answer is one of the interface: a redirection is of somebody in between, or
+// says that the caller has the answer.
+func (x *exchange) isAnswered() bool { return x.ok() || x.status >= http.StatusBadRequest }
 
 // ok reports whether the answer is a success.
 func (x *exchange) ok() bool { return x.status >= 200 && x.status < 300 }
@@ -150,22 +153,6 @@ func (x *exchange) isLegacy() bool { return strings.HasPrefix(x.path, "/rest/") 
 
 // isV2 reports whether a call is of the interface that /v2 is.
 func (x *exchange) isV2() bool { return strings.HasPrefix(x.path, "/v2/") }
-
-// needsKey reports whether a call is one of a partner.
-func (x *exchange) needsKey() bool {
-	for _, scheme := range schema.Elements(ours()[x.pattern]["security"]) {
-		if schema.Waybill().Object(scheme)["partnerKey"] != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// hasKey reports whether a partner's key was sent.
-func (x *exchange) hasKey() bool { return x.request.header.Get("x-api-key") != "" }
-
-// isWrite reports whether a call may change something.
-func (x *exchange) isWrite() bool { return x.method != http.MethodGet && x.method != http.MethodHead }
 
 // at returns when it was answered, by the deployment's own clock, in whole seconds; the zero time where the
 // recording does not have it.
@@ -193,26 +180,14 @@ func (x *exchange) hasReason(reason string) bool {
 	return slices.Contains(x.values("errors", "details", "reason"), any(reason))
 }
 
-// blames reports whether an entry of the envelope says that a field is wrong.
-func (x *exchange) blames(field string) bool {
-	return slices.Contains(x.values("errors", "details", "field"), any(field))
-}
-
 // bookings are the bookings that an answer shows.
 func (x *exchange) bookings() []any {
 	return append(x.values("data", "booking"), x.values("data", "bookings")...)
 }
 
-// tickets are the tickets that an answer shows, those of the legacy interface too.
+// tickets are the tickets that an answer shows.
 func (x *exchange) tickets() []any {
-	list := follow(x.bookings(), []string{"tickets"})
-	for _, name := range []string{"ticket", "order", "orders"} {
-		list = append(list, x.values("data", name)...)
-	}
-	if x.isLegacy() && x.isWrite() {
-		list = append(list, x.values("data")...)
-	}
-	return list
+	return append(of(x.bookings(), "tickets"), x.values("data", "ticket")...)
 }
 
 // follow takes steps from values to members; an array stands for its elements.

@@ -9,10 +9,13 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"time"
 )
 
 // harEntry is an entry of a HAR, as far as it is looked at (HAR 1.2).
 type harEntry struct {
+	Started string  `json:"startedDateTime"`
+	Time    float64 `json:"time"` // milliseconds until the answer was there
 	Request *struct {
 		Method   string     `json:"method"`
 		URL      string     `json:"url"`
@@ -141,6 +144,10 @@ func readEntry(number int, raw []byte) (*exchange, error) {
 		}
 	default:
 		answer.body = []byte(*content.Text)
+	}
+	if began, err := time.Parse(time.RFC3339, e.Started); err == nil && e.Time > 0 {
+		x.began = began
+		x.ended = began.Add(time.Duration(e.Time * float64(time.Millisecond)))
 	}
 	return x, x.setAnswer(e.Response.Status, answer)
 }

@@ -174,7 +174,15 @@ func typed(doc schema.Document, s any, text string) any {
 }
 
 // againstOurs returns what of an exchange is other than this program has it.
-func (x *exchange) againstOurs() (list []fault) {
+func (x *exchange) againstOurs() []fault {
+	if !x.isHeld {
+		x.isHeld = true
+		x.faults = x.compare()
+	}
+	return x.faults
+}
+
+func (x *exchange) compare() (list []fault) {
 	op := ours()[x.pattern]
 	known := x.parameters()
 	for name := range x.query {

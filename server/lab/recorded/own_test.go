@@ -207,7 +207,7 @@ func recordingOf(t *testing.T, pairs []pair) *Recording {
 		}
 		r.exchanges = append(r.exchanges, x)
 	}
-	r.prepare()
+	r.number()
 	return r
 }
 

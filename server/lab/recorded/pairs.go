@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,7 +19,8 @@ const (
 	responseEnd = ".response"
 )
 
-// readPairs reads a directory of pairs, in the order of their names. Other files are passed over.
+// readPairs reads a directory of pairs, in the order of their names, 2 before 10. Other files are passed
+// over.
 func readPairs(dir string) ([]*exchange, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -75,8 +77,18 @@ func pairNames(files []os.DirEntry) (names []string, err error) {
 	if len(names) > maxExchanges {
 		return nil, fmt.Errorf("has %d pairs, at most %d are read", len(names), maxExchanges)
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return strings.Compare(padded(a), padded(b)) })
 	return names, nil
 }
+
+// padded returns a name in which numbers are so long that their order is that of texts.
+func padded(name string) string {
+	return digits.ReplaceAllStringFunc(name, func(number string) string {
+		return strings.Repeat("0", max(0, 20-len(number))) + number
+	})
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
 
 // readFile reads a file of a pair, and adds its size to that of all.
 func readFile(dir, name string, size *int) ([]byte, error) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -39,13 +40,14 @@ func Read(file string) (*Recording, error) {
 	default:
 		r.exchanges, err = readHAR(file)
 	}
+	r.exchanges = slices.DeleteFunc(r.exchanges, func(x *exchange) bool { return !x.isAnswered() })
 	if err == nil && len(r.exchanges) == 0 {
 		err = errors.New("has no call of the service: want requests for /v2/… or /rest/…")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	r.prepare()
+	r.number()
 	return r, nil
 }
 

@@ -5,11 +5,11 @@
 // it, which is a list of exchanges, and [Recording.Write] says three things about it, a line each:
 //
 //   - contradicts: what the interface itself excludes. interface.json has what the interface states, as
-//     schemas; what it leaves open, as whether a member may be missing, they leave open too.
+//     schemas; what it leaves open, as whether a member may be missing, they leave open too. What several
+//     answers say of one ticket, booking, offer or seat is held against each other, too (see flows).
 //   - told: what differs from /openapi.json, which is what this program answers and takes.
-//   - agrees, differs, not seen: for each row of decisions.md, whether the deployment does the same. The
-//     table rows names the rows that a recording can show, and the checks that look for them; all others are
-//     not seen.
+//   - agrees, differs, not seen: for each row of decisions.md that a recording can show, whether the
+//     deployment does the same. All other rows stand in one line.
 //
 // Recordings have names, addresses and keys of people. So no value is printed: only names of members and of
 // parameters, types, codes, and paths whose variable parts are replaced by their names.
@@ -24,7 +24,6 @@ import (
 // Recording is what a deployment was asked and has answered.
 type Recording struct {
 	exchanges []*exchange
-	hasKeys   bool // it shows API keys: a request without one had none
 }
 
 // finding is a line about an exchange.
@@ -82,20 +81,17 @@ func (r *Recording) Write(to io.Writer) (contradictions int, err error) {
 	for _, x := range r.exchanges {
 		x.hold(&contradicts, &told)
 	}
+	f := r.judge(&contradicts)
 	w := bufio.NewWriter(to)
 	contradicts.write(w, "contradicts")
 	told.write(w, "told")
-	r.writeRows(w)
+	f.writeRows(w)
 	return len(contradicts.list), w.Flush()
 }
 
-// prepare notes what all exchanges show together. A recording that hides keys has answers of calls that need
-// one, and no key with them.
-func (r *Recording) prepare() {
-	hidden := false
-	for _, x := range r.exchanges {
-		hidden = hidden || x.needsKey() && !x.hasKey() && x.ok()
-		r.hasKeys = r.hasKeys || x.hasKey()
+// number numbers the exchanges.
+func (r *Recording) number() {
+	for i, x := range r.exchanges {
+		x.number = i
 	}
-	r.hasKeys = r.hasKeys && !hidden
 }

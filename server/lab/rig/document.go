@@ -2,6 +2,7 @@ package rig
 
 import (
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -139,7 +140,7 @@ func Undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
 	}
 	var problems []string
 	for _, p := range c.Problems {
-		problems = append(problems, p.String())
+		problems = append(problems, fmt.Sprint(p))
 	}
 	return problems
 }

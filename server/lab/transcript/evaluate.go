@@ -107,20 +107,37 @@ func (p *Player) add(to, by string, days bool) (string, error) {
 	return at.Add(d).UTC().Format(Instant), err
 }
 
-// tier is a refund rule.
-type tier struct{ Hours, Amount float64 }
+// Tier is a refund rule: so many hours before the departure at least, so many per cent come back.
+type Tier struct{ Hours, Amount float64 }
+
+// Tiers are the refund rules of a ticket.
+type Tiers []Tier
+
+// Back returns how much of a price comes back so long before the departure: by the tier with the most hours
+// of those that are left; without any, nothing.
+func (t Tiers) Back(price float64, left time.Duration) float64 {
+	percent := 0.0
+	most := -1.0
+	for _, tier := range t {
+		if tier.Hours <= left.Hours() && tier.Hours > most {
+			most = tier.Hours
+			percent = tier.Amount
+		}
+	}
+	return math.Round(price*percent) / 100
+}
 
 // soonest is how far the end of a tier lies ahead at least: what else depends on time is over before it.
 const soonest = time.Hour
 
 // tierEnd returns the next instant at which a tier ends.
 func (p *Player) tierEnd(departure, rules string) (string, error) {
-	var tiers []tier
+	var tiers Tiers
 	leaves, err := time.Parse(time.RFC3339, departure)
 	if err == nil {
 		err = json.Unmarshal([]byte(rules), &tiers)
 	}
-	slices.SortFunc(tiers, func(a, b tier) int { return cmp.Compare(b.Hours, a.Hours) })
+	slices.SortFunc(tiers, func(a, b Tier) int { return cmp.Compare(b.Hours, a.Hours) })
 	for _, t := range tiers {
 		end := leaves.Add(-time.Duration(t.Hours * float64(time.Hour)))
 		if end.Sub(p.Now()) > soonest {
@@ -133,8 +150,7 @@ func (p *Player) tierEnd(departure, rules string) (string, error) {
 	return "", &Unmet{"no tier ends later than now"}
 }
 
-// refund returns how much of a price comes back by the tier that applies now: of those whose hours are left
-// until the departure the one with the most; without any, nothing.
+// refund returns how much of a price comes back by the tier that applies now.
 func (p *Player) refund(price, departure, rules string) (string, error) {
 	amount, err := strconv.ParseFloat(price, 64)
 	if err != nil {
@@ -144,19 +160,10 @@ func (p *Player) refund(price, departure, rules string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var tiers []tier
+	var tiers Tiers
 	if err := json.Unmarshal([]byte(rules), &tiers); err != nil {
 		return "", err
 	}
-	left := leaves.Sub(p.Now()).Hours()
-	percent := 0.0
-	most := -1.0
-	for _, t := range tiers {
-		if t.Hours <= left && t.Hours > most {
-			most = t.Hours
-			percent = t.Amount
-		}
-	}
-	back := math.Round(amount*percent) / 100
+	back := tiers.Back(amount, leaves.Sub(p.Now()))
 	return strconv.FormatFloat(back, 'f', -1, 64), nil
 }

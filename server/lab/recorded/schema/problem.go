@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -15,28 +14,6 @@ type Problem struct {
 	Want    any       // what the keyword says; of oneOf and its like how many of the branches held
 	Got     any       // the value
 	Within  []Problem // of oneOf and its like: why the branches did not hold
-}
-
-// String says the problem in full, with the value.
-func (p Problem) String() string {
-	switch p.Keyword {
-	case "words":
-		return fmt.Sprint(p.Place, " ", p.Want)
-	case "no schema":
-		return fmt.Sprintf("%s has a schema that is not an object, at %s", p.Place, p.Want)
-	case "unknown keyword":
-		return fmt.Sprintf("%s has a schema with the unknown keyword %s, at %s", p.Place, p.Name, p.Want)
-	case "oneOf", "anyOf":
-		var why []string
-		for _, inner := range p.Within {
-			why = append(why, inner.String())
-		}
-		return fmt.Sprintf("%s holds for %d of %s: %s", p.Place, p.Want, p.Keyword, strings.Join(why, "; "))
-	case "unnamed", "required", "additionalProperties":
-		return p.Place + " " + p.WithoutValue()
-	}
-	shown, _ := json.Marshal(p.Got)
-	return fmt.Sprintf("%s is %.200s, against %s %v", p.Place, shown, p.Keyword, p.Want)
 }
 
 // WithoutValue says the problem by names, types and what the schema has; nothing of the value is in it but

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -70,7 +71,7 @@ func TestProblemsHaveOneOrder(t *testing.T) {
 		c.Check(Waybill().Object(Waybill(), "components", "schemas", "City"), "", city, "v")
 		var said []string
 		for _, p := range c.Problems {
-			said = append(said, p.String())
+			said = append(said, fmt.Sprint(p))
 		}
 		if first == nil {
 			first = said
