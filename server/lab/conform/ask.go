@@ -106,7 +106,7 @@ func (p *player) exchange(method, target, body string, header http.Header) error
 }
 
 // become has somebody else ask from here on. fresh is a session that begins here; old is the session as it
-// was when its cookies were last kept.
+// was when its cookies were last kept, and forged has its cookies, each with another character.
 func (p *player) become(who string) error {
 	p.Caller = who
 	switch {
@@ -114,6 +114,12 @@ func (p *player) become(who string) error {
 		return &skip{"it needs -key2"}
 	case who == "fresh", who == "session" && p.cookies[who] == nil:
 		return p.signIn(who)
+	case who == "forged":
+		p.cookies[who] = nil
+		for _, c := range p.cookies["session"] {
+			forged := &http.Cookie{Name: c.Name, Value: changed(c.Value)}
+			p.cookies[who] = append(p.cookies[who], forged)
+		}
 	}
 	return nil
 }
@@ -170,7 +176,7 @@ func (p *player) credentials(h http.Header) (key string, err error) {
 		key = p.opt.Key2
 	case "stranger":
 		h.Set("x-api-key", "no-such-key")
-	case "session", "fresh", "old":
+	case "session", "fresh", "old", "forged":
 		r := http.Request{Header: h}
 		for _, c := range p.cookies[p.Caller] {
 			r.AddCookie(c)

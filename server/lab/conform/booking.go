@@ -160,14 +160,17 @@ type offered struct {
 		Amount   json.Number
 		Currency string
 	}
-	Slices []struct {
-		DepartureDate string
-		Carriage      struct{ ID, Name string }
-		Route         struct{ Name string }
-		Stops         []struct{ City struct{ Slug string } }
-	}
+	Slices      []leg
 	Discounts   []json.RawMessage
 	RefundRules json.RawMessage
+}
+
+// leg is a slice of an offer.
+type leg struct {
+	DepartureDate string
+	Carriage      struct{ ID, Name string }
+	Route         struct{ Name string }
+	Stops         []struct{ City struct{ Slug string } }
 }
 
 // rank returns what comes first of the offer that rules rather book: one of the service's own source, without
@@ -207,9 +210,13 @@ func (o *offered) is(kind string) bool {
 	return true
 }
 
-// middle returns the first city on the way, by its slug, that is not at an end of it; "" is none.
+// middle returns a city on the way, by its slug: that in which one changes, or the first that is not at an
+// end of it; "" is none.
 func (o *offered) middle() string {
 	stops := o.Slices[0].Stops
+	if len(o.Slices) > 1 && len(stops) > 0 {
+		return stops[len(stops)-1].City.Slug
+	}
 	for i := 1; i < len(stops)-1; i++ {
 		slug := stops[i].City.Slug
 		if slug != stops[0].City.Slug && slug != stops[len(stops)-1].City.Slug {
@@ -237,10 +244,11 @@ func chosen(a *transcript.Answer, kind string) (o offered, ok bool) {
 
 // offerKeeps is what is kept of an offer beside its id.
 var offerKeeps = [...]string{"_source", "_trip", "_currency", "_amount", "_leaves", "_rules", "_left",
-	"_middle", "_changed"}
+	"_middle", "_then", "_bus", "_changed"}
 
 // keep keeps an offer under a name.
 func (o *offered) keep(vars map[string]string, name string) {
+	slices.SortFunc(o.Slices, func(a, b leg) int { return strings.Compare(a.DepartureDate, b.DepartureDate) })
 	vars[name] = transcript.InText(o.ID)
 	vars[name+"_source"] = transcript.InText(o.Source)
 	vars[name+"_trip"] = transcript.InText(o.Slices[0].Carriage.ID)
@@ -257,11 +265,10 @@ func (o *offered) keep(vars map[string]string, name string) {
 	vars[name+"_rules"] = transcript.Plain(o.RefundRules)
 	vars[name+"_left"] = o.SeatsLeft.String()
 	vars[name+"_middle"] = transcript.InText(o.middle())
-	leaves := o.Slices[0].DepartureDate
-	for _, leg := range o.Slices {
-		leaves = min(leaves, leg.DepartureDate)
-	}
-	vars[name+"_leaves"] = leaves
+	vars[name+"_leaves"] = o.Slices[0].DepartureDate
+	last := o.Slices[len(o.Slices)-1]
+	vars[name+"_then"] = last.DepartureDate
+	vars[name+"_bus"] = transcript.InText(last.Carriage.ID)
 }
 
 // changed returns a text in which one character, in the middle, is another.
@@ -276,8 +283,9 @@ func changed(text string) string {
 
 // offer looks for an offer with so many seats, the same each time: $NAME is its id, $NAME_source its source,
 // $NAME_trip the trip of a slice, $NAME_currency and $NAME_amount one of its prices, $NAME_leaves when it
-// leaves, $NAME_rules its refund rules, $NAME_left how many seats are left, $NAME_middle a city on its way,
-// and $NAME_changed its id with another character in it. That no offer has so many seats is no fault.
+// leaves, $NAME_then when its last bus leaves, $NAME_bus the trip of that, $NAME_rules its refund rules,
+// $NAME_left how many seats are left, $NAME_middle a city on its way, and $NAME_changed its id with another
+// character in it. That no offer has so many seats is no fault.
 func (p *player) offer(rest string) error {
 	name, rest, _ := strings.Cut(rest, " ")
 	seats, kind, _ := strings.Cut(rest, " ")

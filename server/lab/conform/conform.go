@@ -16,13 +16,16 @@
 package conform
 
 import (
+	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 //go:embed rules
@@ -110,6 +113,9 @@ func ReadKnown(list io.Reader) (known []string, err error) {
 	text, err := io.ReadAll(list)
 	if err != nil {
 		return nil, err
+	}
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		return nil, errors.New("want a text in UTF-8, an id a line")
 	}
 	there := map[string]bool{}
 	for _, s := range stages() {

@@ -107,8 +107,11 @@ func (c *comparison) value(path string, got, want any) {
 			c.add(path, got, want)
 			return
 		}
+		total, _ := w["total"].(float64)
 		for _, name := range slices.Sorted(maps.Keys(w)) {
 			if compared[name] {
+				rows, _ := w[name].([]any)
+				c.cut = float64(len(rows)) < total
 				c.value(strings.TrimPrefix(path+"."+name, "."), g[name], w[name])
 			}
 		}
@@ -159,7 +162,7 @@ func last(path string) string {
 }
 
 // list compares two lists, whatever their order: rows that are there twice are left out, and what is left is
-// compared in the order in which it stands.
+// compared in the order in which it stands. Only of departures the order is given.
 func (c *comparison) list(path string, got, want []any) {
 	if c.cut && len(got) == len(want) {
 		c.page(path, got, want)
@@ -176,6 +179,9 @@ func (c *comparison) list(path string, got, want []any) {
 		}
 		left = slices.Delete(left, i, i+1)
 	}
+	if len(more)+len(left) == 0 {
+		c.page(path, got, want)
+	}
 	if c.explainRows(path, got, want, more, left) {
 		return
 	}
@@ -188,7 +194,7 @@ func (c *comparison) list(path string, got, want []any) {
 
 // page compares the departures of two pages, as far as their order is given.
 func (c *comparison) page(path string, got, want []any) {
-	for i := range want {
+	for i := range min(len(got), len(want)) {
 		g, ok := got[i].(map[string]any)
 		w, ok2 := want[i].(map[string]any)
 		const name = "departureDateTime"

@@ -136,7 +136,6 @@ func (l *reference) ask(p *player, line string) {
 	c := comparison{
 		exact: l.exact,
 		now:   p.skew.now(),
-		cut:   strings.Contains(target, "take=") || strings.Contains(target, "skip="),
 		mine:  !isBooking(method, target) && ownLists.MatchString(target),
 	}
 	if words := c.answers(&p.Answer, &l.Answer); words != "" {

@@ -2,7 +2,6 @@ package conform
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -18,10 +17,12 @@ var (
 const notCompared = 10
 
 // askOthers asks about so many other pairs of cities: for departures, or for offers. What one journey shows
-// is one currency, one language, one season and few of the buses; each question has others.
+// is one currency, one language, one season and few of the buses; each question has others. A slow server is
+// asked less. With a shift of 1 it is about other currencies than the first.
 func (p *player) askOthers(rest string) error {
 	kind, count, _ := strings.Cut(rest, " ")
-	n, err := strconv.Atoi(count)
+	n, shift := 0, 0
+	_, err := fmt.Sscan(count, &n, &shift)
 	if err == nil {
 		err = p.readCities()
 	}
@@ -33,9 +34,13 @@ func (p *player) askOthers(rest string) error {
 	}
 	pairs := len(p.search.cities) * (len(p.search.cities) - 1)
 	dates := p.otherDates()
+	began := time.Now()
 	for i := range min(n, pairs) {
 		if p.stopped() {
 			return &skip{"the run was stopped"}
+		}
+		if time.Since(began) > searchTime {
+			break
 		}
 		from, to, _ := p.search.pair(i * pairs / min(n, pairs))
 		ask := fmt.Sprintf("departureCitySlug=%s&arrivalCitySlug=%s&passengers=%d", from.Slug, to.Slug,
@@ -43,7 +48,7 @@ func (p *player) askOthers(rest string) error {
 		date := dates[i%len(dates)]
 		steps := []string{"GET /v2/offers?" + ask + "&departureDate=" + date, "    200"}
 		if kind == "departures" {
-			currency := currencies[i%len(currencies)]
+			currency := currencies[shift*(1+i%(len(currencies)-1))]
 			language := languages[i/2%len(languages)]
 			steps = []string{
 				"GET /v2/offers/schedule?" + ask + "&date=" + date + "&days=14&take=100" +

@@ -219,6 +219,12 @@ func TestReadKnown(t *testing.T) {
 	if _, err := conform.ReadKnown(strings.NewReader("1.99\n")); err == nil {
 		t.Error("a rule that is not there is taken")
 	}
+	for _, text := range []string{"\xff\xfe1\x00.\x000\x001\x00\n\x00", "\x001\x00.\x000\x001\x00\n"} {
+		if _, err := conform.ReadKnown(strings.NewReader(text)); err == nil ||
+			!strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("of UTF-16 is said %v", err)
+		}
+	}
 }
 
 // Each rule leads to a page of the reference, at the place where it says more.

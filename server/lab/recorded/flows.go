@@ -145,7 +145,8 @@ func (r *Recording) flows(lies *findings) *flows {
 		first:   map[string]*exchange{},
 		rows:    map[string]string{},
 	}
-	for _, x := range r.exchanges {
+	for i, x := range r.exchanges {
+		x.number = i
 		if key := x.key(); key != "" && f.first[key] == nil {
 			f.first[key] = x
 		}

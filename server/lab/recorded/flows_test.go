@@ -70,7 +70,6 @@ func exchangesOf(t *testing.T, text string) *Recording {
 			r.exchanges = append(r.exchanges, x...)
 		}
 	}
-	r.number()
 	return r
 }
 

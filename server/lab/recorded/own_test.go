@@ -207,7 +207,6 @@ func recordingOf(t *testing.T, pairs []pair) *Recording {
 		}
 		r.exchanges = append(r.exchanges, x)
 	}
-	r.number()
 	return r
 }
 

@@ -47,7 +47,6 @@ func Read(file string) (*Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	r.number()
 	return r, nil
 }
 

@@ -88,10 +88,3 @@ func (r *Recording) Write(to io.Writer) (contradictions int, err error) {
 	f.writeRows(w)
 	return len(contradicts.list), w.Flush()
 }
-
-// number numbers the exchanges.
-func (r *Recording) number() {
-	for i, x := range r.exchanges {
-		x.number = i
-	}
-}

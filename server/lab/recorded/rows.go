@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"waybill/server/docs"
@@ -101,8 +100,6 @@ func formRows() (list []row) {
 			"the id of a booking or ticket is of another form"},
 		{"seats.segments", (*exchange).labels, regexp.MustCompile(`^[1-9][0-9]{0,3}$`),
 			"the label of a seat is not a number from 1 on"},
-		{"money.rounding", (*exchange).amounts, regexp.MustCompile(`^-?[0-9]+(\.[0-9]{1,2})?$`),
-			"an amount has more than two decimals"},
 		{"answers.headers", (*exchange).headers, regexp.MustCompile(`^.+ nosniff$`),
 			"there is no X-Request-Id, or no X-Content-Type-Options: nosniff"},
 	} {
@@ -127,17 +124,6 @@ func (x *exchange) labels() (list []any) {
 	for _, t := range x.tickets() {
 		if textOf(t, "source") == ownSource {
 			list = append(list, of(t, "slices", "seat", "label")...)
-		}
-	}
-	return list
-}
-
-func (x *exchange) amounts() (list []any) {
-	found := slices.Concat(of(x.tickets(), "price", "amount"), of(x.tickets(), "refundAmount"),
-		x.values("data", "offers", "prices", "amount"), x.values("data", "departures", "price", "amount"))
-	for _, v := range found {
-		if n, isNumber := v.(float64); isNumber {
-			list = append(list, strconv.FormatFloat(n, 'f', -1, 64))
 		}
 	}
 	return list

@@ -18,7 +18,6 @@ var otherwise = [][4]string{
 	{"answers.headers", "cities", "X-Request-Id: .*\r\n", ""},
 	{"ids.form", "booking", `"booking":\{"id":"[^"]*`, `"booking":{"id":"7`},
 	{"values.absent", "create", `"email":""`, `"email":null`},
-	{"money.rounding", "offers", `"amount":[0-9.]+`, `"amount":1.125`},
 	{"idempotency.key", "create-again", "Idempotent-Replayed: true\r\n", ""},
 	{"seats.segments", "booking", `"label":"`, `"label":"A`},
 	{"windows.end", "booking", "Uncompleted", "Processing"},
@@ -37,7 +36,6 @@ func TestEachRowAgreesAndDiffers(t *testing.T) {
 		altered := &Recording{exchanges: slices.Clone(own.exchanges)}
 		i, other := alter(t, pairs, x[1], x[2], x[3])
 		altered.exchanges[i] = other
-		altered.number()
 		expectRow(t, "differs", id, altered)
 		seen[id]++
 	}
@@ -74,7 +72,7 @@ func TestRowsAreThoseOfTheDecisions(t *testing.T) {
 	}
 	page, err := docs.Files.ReadFile("testing.md")
 	sentence := fmt.Sprintf(" the %d rows of [the decisions]", len(shown))
-	if err != nil || !strings.Contains(string(page), sentence) || len(shown) < 13 {
+	if err != nil || !strings.Contains(string(page), sentence) || len(shown) < 12 {
 		t.Errorf("testing.md does not say that %d rows are looked for: %v", len(shown), err)
 	}
 	lines := said(t, new(Recording))
