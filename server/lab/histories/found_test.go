@@ -2,6 +2,7 @@ package histories
 
 import (
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 // mistake is what somebody who writes a server gets wrong, as edits of the small server in testdata/mini.
 type mistake struct {
 	rule, name, said string
+	warning          string // in write-your-own.md, of this mistake; "" where it has none
 	edits            []edit
 }
 
@@ -43,6 +45,8 @@ func readMistakes(t *testing.T) (list []*mistake) {
 			list = append(list, &mistake{rule: m[1], name: m[2], said: m[3]})
 		case len(list) == 0:
 			t.Fatalf("%q is of no mistake", line)
+		case strings.HasPrefix(line, "> "):
+			list[len(list)-1].warning = line[2:]
 		case strings.HasSuffix(line, ".go") && line[0] != '-' && line[0] != '+':
 			last := list[len(list)-1]
 			last.edits = append(last.edits, edit{file: line})
@@ -117,6 +121,36 @@ func TestMistakesAreFound(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			m.isFound(t, o, programs+m.name)
 		})
+	}
+}
+
+// Where the page says where most get stuck in a stage, a rule of that stage finds who got stuck.
+func TestWhereMostGetStuck(t *testing.T) {
+	page, err := os.ReadFile(rig.File("server/docs/write-your-own.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	paragraphs := regexp.MustCompile(`(?s)\n## Stage (\d):.*?\nWhere most get stuck: (.*?)\n\n`)
+	warned := map[string]string{}
+	for _, m := range paragraphs.FindAllStringSubmatch(string(page), -1) {
+		warned[m[1]] = strings.ReplaceAll(m[2], "\n", " ")
+	}
+	found := map[string]bool{}
+	for _, m := range readMistakes(t) {
+		stage, _, _ := strings.Cut(m.rule, ".")
+		if m.warning != "" && !strings.Contains(warned[stage], m.warning) {
+			t.Errorf("%s: in stage %s the page does not warn that %q, but says %q", m.name, stage, m.warning,
+				warned[stage])
+		}
+		found[stage] = found[stage] || m.warning != ""
+	}
+	for _, stage := range slices.Sorted(maps.Keys(warned)) {
+		if !found[stage] {
+			t.Errorf("no mistake is one of which stage %s warns: %q", stage, warned[stage])
+		}
+	}
+	if len(warned) != 9 {
+		t.Errorf("%d stages warn", len(warned))
 	}
 }
 
