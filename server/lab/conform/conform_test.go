@@ -50,6 +50,12 @@ func newBench(t *testing.T) *bench {
 // startBench is newBench with settings.
 func startBench(t *testing.T, set testbench.Settings) *bench {
 	t.Helper()
+	return startBenchOf(t, set, func(s *server.Server) { rig.ImportDemo(t, s) })
+}
+
+// startBenchOf is startBench with a timetable.
+func startBenchOf(t *testing.T, set testbench.Settings, importInto func(*server.Server)) *bench {
+	t.Helper()
 	lab := testbench.New(set)
 	dir := filepath.Join(t.TempDir(), "d")
 	cfg := server.Config{
@@ -67,7 +73,7 @@ func startBench(t *testing.T, set testbench.Settings) *bench {
 		t.Fatal(err)
 	}
 	s := f.Server
-	rig.ImportDemo(t, s)
+	importInto(s)
 	b := &bench{t: t, base: f.URL}
 	b.opt.Write = true
 	if b.opt.Key, err = s.Admin.AddPartner("anna", nil); err != nil {
