@@ -3,8 +3,6 @@ package conform
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -102,6 +100,7 @@ func (p *player) exchange(method, target, body string, header http.Header) error
 		}
 	}
 	p.Answer = a
+	p.skew.see(a.Header)
 	return nil
 }
 
@@ -126,27 +125,11 @@ func (p *player) become(who string) error {
 
 // signIn makes a session. That this works is a rule, too: who cannot sign in fails wherever that is needed.
 func (p *player) signIn(who string) error {
-	if err := p.never["idToken"]; err != nil {
-		return err
-	}
-	if err := p.mayWrite(); err != nil {
-		return err
-	}
-	p.Asked = "POST /v2/auth/idp/login"
-	body, _ := json.Marshal(map[string]string{"idToken": p.opt.IDToken})
-	if err := p.exchange("POST", "/v2/auth/idp/login", string(body), http.Header{}); err != nil {
-		return err
-	}
-	if p.Answer.Status != http.StatusOK {
-		return &transcript.Mismatch{
-			What: "status",
-			Got:  fmt.Sprint(p.Answer.Status),
-			Want: "200",
-		}
-	}
 	p.cookies[who] = nil
-	p.keepCookies()
-	return nil
+	if err := p.playStep(`POST /v2/auth/idp/login {"idToken":"$idToken"}`); err != nil {
+		return err
+	}
+	return p.Check("200")
 }
 
 // keepCookies keeps what an answer sets for the session that has asked.

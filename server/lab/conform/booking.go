@@ -145,8 +145,8 @@ func (p *player) cancel(base string, b bookedBy) canceled {
 
 // people are who travels: no two tickets of a booking are of one person.
 var people = [...]string{
-	`{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com",` +
-		`"phones":[{"phone":"+380441234567"}]}`,
+	`{"firstName":"Lesia","lastName":"Українка","email":"lesia@example.com",` +
+		`"phones":[{"phone":"+380441234567"},{"phone":"+48225550100"}]}`,
 	`{"firstName":"Ivan","lastName":"Franko","email":"ivan@example.com","phones":[{"phone":"+380322345678"}]}`,
 	`{"firstName":"Olha","lastName":"Kobylianska","email":"olha@example.com",` +
 		`"phones":[{"phone":"+380372345678"}]}`,
@@ -169,8 +169,11 @@ type offered struct {
 type leg struct {
 	DepartureDate string
 	Carriage      struct{ ID, Name string }
-	Route         struct{ Name string }
-	Stops         []struct{ City struct{ Slug string } }
+	Route         struct {
+		Name    string
+		Company struct{ ID string }
+	}
+	Stops []struct{ City struct{ Slug string } }
 }
 
 // rank returns what comes first of the offer that rules rather book: one of the service's own source, without
@@ -192,8 +195,8 @@ func (o *offered) rank() string {
 // ownSource is the service's own value of source.
 const ownSource = "Service"
 
-// is reports whether an offer is of a kind; "" is any.
-func (o *offered) is(kind string) bool {
+// is reports whether an offer is of a kind; "" is any. The company is the user's.
+func (o *offered) is(kind, company string) bool {
 	if o.ID == "" || len(o.Prices) == 0 || len(o.Slices) == 0 {
 		return false
 	}
@@ -201,9 +204,13 @@ func (o *offered) is(kind string) bool {
 	case "change":
 		return len(o.Slices) > 1 && o.Source == ownSource
 	case "discount":
-		return len(o.Discounts) > 0 && o.Source == ownSource
+		return len(o.Slices) == 1 && len(o.Discounts) > 0 && o.Source == ownSource
 	case "external":
 		return o.Source != ownSource
+	case "small":
+		return len(o.Slices) == 1 && o.Source == ownSource && o.SeatsLeft == "3"
+	case "company":
+		return len(o.Slices) == 1 && o.Slices[0].Route.Company.ID == company
 	case "through":
 		return len(o.Slices) == 1 && o.Source == ownSource && o.middle() != ""
 	}
@@ -227,15 +234,15 @@ func (o *offered) middle() string {
 }
 
 // offersOf returns the offers of a kind that an answer has.
-func offersOf(a *transcript.Answer, kind string) []offered {
+func (p *player) offersOf(a *transcript.Answer, kind string) []offered {
 	var list struct{ Data struct{ Offers []offered } }
 	json.Unmarshal(a.Body, &list)
-	return slices.DeleteFunc(list.Data.Offers, func(o offered) bool { return !o.is(kind) })
+	return slices.DeleteFunc(list.Data.Offers, func(o offered) bool { return !o.is(kind, p.Vars["company"]) })
 }
 
 // chosen returns the offer of a kind that rules rather book.
-func chosen(a *transcript.Answer, kind string) (o offered, ok bool) {
-	offers := offersOf(a, kind)
+func (p *player) chosen(a *transcript.Answer, kind string) (o offered, ok bool) {
+	offers := p.offersOf(a, kind)
 	if len(offers) == 0 {
 		return o, false
 	}
@@ -301,7 +308,7 @@ func (p *player) offer(rest string) error {
 	if err := p.Check("200"); err != nil {
 		return err
 	}
-	best, ok := chosen(&p.Answer, kind)
+	best, ok := p.chosen(&p.Answer, kind)
 	if !ok && p.Value("data.offers") == "[]" {
 		return &skip{"no offer of " + p.Vars[of+"date"] + " has " + seats + " seats"}
 	}
@@ -313,7 +320,7 @@ func (p *player) offer(rest string) error {
 		}
 	}
 	best.keep(p.Vars, name)
-	p.like.choose(name, kind)
+	p.like.choose(p, name, kind)
 	return nil
 }
 

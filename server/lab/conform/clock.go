@@ -25,6 +25,13 @@ func (c *clock) now() time.Time {
 	return time.Now().Add(c.ahead)
 }
 
+// see learns from the Date of an answer how far the server's clock is from this machine's.
+func (c *clock) see(header http.Header) {
+	if at, err := http.ParseTime(header.Get("Date")); err == nil && !c.moveable {
+		c.ahead = time.Until(at)
+	}
+}
+
 // readClock asks a server for its clock: the test clock, or else the Date of its answers.
 func (p *player) readClock(base string) (*clock, error) {
 	a, err := p.send("GET", base+"/test/clock", "", nil)
@@ -38,18 +45,14 @@ func (p *player) readClock(base string) (*clock, error) {
 			Frozen *bool
 		}
 	}
-	at, bad := http.ParseTime(a.Header.Get("Date"))
+	c.see(a.Header)
 	if a.Status == http.StatusOK && json.Unmarshal(a.Body, &shown) == nil {
 		c.moveable = true
 		c.stops = shown.Data.Frozen != nil
-		at = shown.Data.Now
-		bad = nil
+		c.ahead = time.Until(shown.Data.Now)
 	}
 	if c.stops && *shown.Data.Frozen {
-		c.still = at
-	}
-	if bad == nil {
-		c.ahead = time.Until(at)
+		c.still = shown.Data.Now
 	}
 	return c, nil
 }

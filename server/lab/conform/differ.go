@@ -66,9 +66,8 @@ func (c *comparison) answers(got, want *transcript.Answer) string {
 	case !does && should:
 		return fmt.Sprintf("it refuses with %d %s what the other server accepts", got.Status, codeOf(got))
 	case got.Status != want.Status:
-		return fmt.Sprintf("it answers %d %s, but the other server %d "+
-			"%s", got.Status, codeOf(got), want.Status,
-			codeOf(want))
+		return fmt.Sprintf("it answers %d %s, but the other server %d %s", got.Status, codeOf(got),
+			want.Status, codeOf(want))
 	case !should && codeOf(got) != codeOf(want):
 		return fmt.Sprintf("the errorCode is %s, but at the other server %s", codeOf(got), codeOf(want))
 	case !should, c.mine:

@@ -182,11 +182,11 @@ func (l *reference) differs(p *player, words string) {
 }
 
 // choose keeps the offer of a kind that rules rather book, as the player does.
-func (l *reference) choose(name, kind string) {
+func (l *reference) choose(p *player, name, kind string) {
 	if !l.follows {
 		return
 	}
-	if best, ok := chosen(&l.Answer, kind); ok {
+	if best, ok := p.chosen(&l.Answer, kind); ok {
 		best.keep(l.Vars, name)
 	}
 }

@@ -30,6 +30,7 @@ var oddServers = []struct {
 	feed    [][3]string // file, what in each of its lines is replaced, and by what; see changedFeed
 	write   func([]byte) []byte
 	noClock bool
+	still   bool // without a clock, all the same
 	others  bool // sell and cancel beside
 	least   int  // rules that are shown all the same
 }{
@@ -63,6 +64,11 @@ var oddServers = []struct {
 	}, least: 343},
 	{name: "answers in ASCII", write: inASCII, least: 343},
 	{name: "no test clock", noClock: true, least: 312},
+	{name: "no test clock, and no time that passes", noClock: true, still: true, least: 310},
+	{name: "one currency, which is not that of the schedule", feed: [][3]string{
+		{"fare_attributes.txt", `^[a-z0-9]+-[a-z0-9]+-(uah|czk|pln|usd),.*\n`, ""},
+		{"fare_rules.txt", `^[a-z0-9]+-[a-z0-9]+-(uah|czk|pln|usd),.*\n`, ""},
+	}, least: 320},
 	{name: "others sell beside", others: true, least: 335},
 }
 
@@ -179,7 +185,7 @@ func TestNoRightServerFails(t *testing.T) {
 			b := startBenchOf(t, testbench.Settings{
 				TestClock: true,
 				StartAt:   time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
-				Frozen:    !odd.noClock,
+				Frozen:    !odd.noClock || odd.still,
 			}, func(s *server.Server) { rig.Import(t, s, feed) })
 			to, err := url.Parse(b.base)
 			if err != nil {

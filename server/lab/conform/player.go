@@ -14,7 +14,8 @@ import (
 //	as key|key2|stranger|nobody|session|fresh|old   who asks from here on; a rule begins as key
 //	keep-cookies                   old is the session as it is now
 //	offer NAME SEATS [KIND]        looks for an offer, see [player.offer]; KIND is change, discount,
-//	                               external or through, without it the main journey is meant
+//	                               external, company, small or through, without it the main journey is
+//	                               meant; company is that of $company
 //	book NAME SEATS [KIND]         books; $NAME is the booking, $NAME_t1 … its tickets
 //	find-stop                      has $stop, of -stop or of an offer
 //	advance DURATION               moves the test clock; also "advance to INSTANT"

@@ -49,18 +49,21 @@ const (
 	windows     = 6 // of windowDays, for days unlike others
 	windowDays  = 14
 	stride      = 5 // pairs of cities, where one of a few in a hundred will do
-	roomFor     = 4 // passengers, on journeys of a kind
+	roomFor     = 3 // passengers, on journeys of a kind
 	searchTime  = time.Minute
 )
 
-// roomTried are for how many passengers there is room on the main journey, rather more than fewer.
-var roomTried = [...]int{10, 2, 1}
+// roomTried are for how many passengers there is room on the main journey, rather more than fewer; 0 is for
+// one, also where the schedule has no price in the currency that it shows unless another is asked for.
+var roomTried = [...]int{10, 2, 1, 0}
 
 // kinds are the journeys that rules need beside the main one, and what is looked for.
 var kinds = map[string]string{
 	"change":   "a change, of the service's own source",
 	"discount": "a discount, of the service's own source",
 	"external": "a source other than " + ownSource,
+	"small":    "3 seats left, of the service's own source",
+	"company":  "a bus of the user's company",
 	"through":  "a stop in a third city on the way, of the service's own source",
 	"zones":    "two cities in different time zones",
 	"clocks":   "departures on a day on which the clocks of the city change",
@@ -256,23 +259,23 @@ func (p *player) specialDay(kind, base string, from, to city) (date string, err 
 		if offsetAt(from.TimeZone, j.date) == offsetAt(to.TimeZone, j.date) {
 			return "", nil
 		}
-		date, _, err = p.bestDay(base, j, 1)
+		date, _, err = p.bestDay(base, j, 0)
 		return date, err
 	case "clocks":
 		if j.date = nextChange(from.TimeZone, j.date); j.date == "" {
 			return "", nil
 		}
-		perDay, err := p.departures(base, j, 1, 1)
+		perDay, err := p.departures(base, j, 1, 0)
 		if perDay[j.date] == 0 {
 			return "", err
 		}
 		return j.date, err
 	}
-	perDay, err := p.departures(base, j, windowDays, 1)
+	perDay, err := p.departures(base, j, windowDays, 0)
 	for n := 1; n < windows && len(perDay) > 0 && err == nil; n++ {
 		var more map[string]int
 		j.date = addDays(j.date, windowDays)
-		more, err = p.departures(base, j, windowDays, 1)
+		more, err = p.departures(base, j, windowDays, 0)
 		maps.Copy(perDay, more)
 	}
 	end := addDays(j.date, windowDays)
@@ -287,10 +290,7 @@ func (p *player) specialDay(kind, base string, from, to city) (date string, err 
 
 // addDays returns a day so many days later.
 func addDays(day string, days int) string {
-	at, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		return ""
-	}
+	at, _ := time.Parse(time.DateOnly, day)
 	return at.AddDate(0, 0, days).Format(time.DateOnly)
 }
 
@@ -300,10 +300,7 @@ func offsetAt(zone, day string) int {
 	if err != nil {
 		return 0
 	}
-	at, err := time.ParseInLocation(time.DateOnly, day, where)
-	if err != nil {
-		return 0
-	}
+	at, _ := time.ParseInLocation(time.DateOnly, day, where)
 	_, offset := at.Add(12 * time.Hour).Zone()
 	return offset
 }
@@ -323,7 +320,7 @@ func nextChange(zone, day string) string {
 // lookAhead has journeys lie ahead that the clock has passed.
 func (p *player) lookAhead() error {
 	j := p.search.main
-	soon := p.skew.now().UTC().AddDate(0, 0, startsIn-1).Format(time.DateOnly)
+	soon := addDays(p.firstDay(), -1)
 	if j.from == "" {
 		return nil
 	}
@@ -339,7 +336,7 @@ func (p *player) lookAhead() error {
 	p.search.next = 0
 	p.search.began = time.Time{}
 	j.date = p.firstDay()
-	date, _, err := p.bestDay(p.baseURL(), j, roomTried[1])
+	date, _, err := p.bestDay(p.baseURL(), j, 0)
 	if err == nil && date == "" {
 		err = &skip{"no departure was found within a week from " + j.date + ", to which the clock was moved"}
 	}
@@ -363,14 +360,15 @@ func (p *player) bestDay(base string, j journey, seats int) (best string, depart
 	return best, departures, err
 }
 
-// departures returns how many departures that have a price each day has, from the journey's on.
+// departures returns how many departures that have a price each day has, from the journey's on; for 0 seats
+// those without one count, too.
 func (p *player) departures(base string, j journey, days, seats int) (perDay map[string]int, err error) {
 	query := url.Values{
 		"departureCitySlug": {j.from},
 		"arrivalCitySlug":   {j.to},
 		"date":              {j.date},
 		"days":              {fmt.Sprint(days)},
-		"passengers":        {fmt.Sprint(seats)},
+		"passengers":        {fmt.Sprint(max(seats, 1))},
 		"take":              {"100"},
 	}
 	target := "/v2/offers/schedule?" + query.Encode()
@@ -393,7 +391,7 @@ func (p *player) departures(base string, j journey, days, seats int) (perDay map
 	}
 	perDay = map[string]int{}
 	for _, d := range list.Data.Departures {
-		if d.Price.Amount != nil && len(d.DepartureDateTime) >= len(time.DateOnly) {
+		if (d.Price.Amount != nil || seats == 0) && len(d.DepartureDateTime) >= len(time.DateOnly) {
 			perDay[d.DepartureDateTime[:len(time.DateOnly)]]++
 		}
 	}
@@ -408,6 +406,9 @@ func (p *player) findKind(kind string) error {
 	if p.search.began.IsZero() {
 		p.search.began = time.Now()
 	}
+	if kind == "company" { // which is known only since it was signed in for
+		p.search.next = 0
+	}
 	date := p.firstDay()
 	for ; p.known[kind+"_from"] == "" && !p.stopped(); p.search.next++ {
 		from, to, ok := p.search.pair(p.search.next)
@@ -418,8 +419,8 @@ func (p *player) findKind(kind string) error {
 			return err
 		}
 	}
-	return &skip{fmt.Sprintf("no journey was found with %s among the offers of %s between %d cities, in "+
-		"%d searches", kinds[kind], date, len(p.search.cities), p.search.next)}
+	return &skip{fmt.Sprintf("no journey was found with %s among the offers of %s for %d passengers between "+
+		"%d cities, in %d searches", kinds[kind], date, roomFor, len(p.search.cities), p.search.next)}
 }
 
 // lookAt keeps the first journey of each kind that the offers between two cities have.
@@ -440,7 +441,7 @@ func (p *player) lookAt(j journey) error {
 		return &failure{"no offers", text}
 	}
 	for kind := range kinds {
-		if p.known[kind+"_from"] == "" && len(offersOf(&a, kind)) > 0 {
+		if p.known[kind+"_from"] == "" && len(p.offersOf(&a, kind)) > 0 {
 			p.know(kind, j)
 		}
 	}
@@ -471,10 +472,8 @@ func (p *player) foreignToken() error {
 	parts := strings.Split(p.opt.IDToken, ".")
 	var claims map[string]any
 	if len(parts) == 3 {
-		text, err := base64.RawURLEncoding.DecodeString(parts[1])
-		if err != nil || json.Unmarshal(text, &claims) != nil {
-			claims = nil
-		}
+		text, _ := base64.RawURLEncoding.DecodeString(parts[1])
+		json.Unmarshal(text, &claims) // of what is no JSON nothing is kept
 	}
 	if claims["aud"] == nil {
 		return &skip{"it needs -id-token, of a form that shows for which service it was made"}

@@ -45,7 +45,8 @@ func (c *comparison) explainRows(path string, got, want, more, less []any) bool 
 	}
 	guess := ""
 	if at, ok := instantOf(startOf(more[0])); ok {
-		guess = ": is a journey listed that a better one rules out, or on a day on which it does not run?"
+		guess = ": is a journey listed that a better one rules out, or on a day on which it does not " +
+			"run? Do take and skip count the whole window?"
 		if !at.After(c.now) {
 			guess = ": are departures that have already left omitted?"
 		}
@@ -79,12 +80,8 @@ func startOf(row any) string {
 
 // clockOf returns the wall clock by which a row leaves.
 func clockOf(row any) string {
-	at := startOf(row)
-	const from, to = len("2026-11-20T"), len("2026-11-20T08:30")
-	if len(at) < to {
-		return ""
-	}
-	return at[from:to]
+	_, clock, _ := strings.Cut(startOf(row), "T")
+	return clock
 }
 
 // hasChange reports whether an offer has two legs.
@@ -209,7 +206,7 @@ var guesses = map[string]string{
 	"routeName":         "it is that of the first leg, in the language that is asked for",
 	"timeZone":          "it is that of the city, not of the agency",
 	"hours":             "a route's own refund rules replace those of its agency",
-	"status":            "which transition of the table of states is this?",
+	"status":            "a ticket's follows its table of states, a booking's its own",
 	"paymentStatus":     "which transition of the table of states is this?",
 	"departureTime":     "is it the wall clock of the stop's city?",
 	"arrivalTime":       "is it the wall clock of the stop's city?",
@@ -257,19 +254,15 @@ func explainTimes(list []difference) string {
 
 // explainPrices says what all prices have in common.
 func explainPrices(list []difference) string {
-	got := map[float64]bool{}
 	ratios := map[float64]bool{}
 	var first *difference
-	count := 0
 	for i, d := range list {
 		x, ok := d.got.(float64)
 		y, ok2 := d.want.(float64)
 		if last(d.path) != "amount" || !strings.Contains(d.path, "price") || !ok || !ok2 || y == 0 {
 			continue
 		}
-		got[x] = true
 		ratios[float64(int(1000*x/y+0.5))/1000] = true
-		count++
 		if first == nil {
 			first = &list[i]
 		}
@@ -284,8 +277,7 @@ func explainPrices(list []difference) string {
 		return text + ": is it in whole units of the currency, with two decimals?"
 	case len(ratios) == 1 && ratio > 1 && ratio < 2:
 		return text + ": is the discount that is in force taken off?"
-	case len(got) == 1 && count > 1:
-		return text + fmt.Sprintf(": every price is %s", shown(first.got))
 	}
-	return text + ": is the fare the most specific one that matches, and of those the cheapest?"
+	return text + ": is the fare the most specific one that matches, and of those the cheapest, and is the " +
+		"discount taken off?"
 }

@@ -62,6 +62,7 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -121,26 +122,31 @@ type Mismatch struct {
 // Error says what came and what was expected, in a sentence.
 func (e *Mismatch) Error() string {
 	op, want, _ := strings.Cut(e.Want, " ")
-	should := e.Want
-	switch op {
-	case "==":
-		should = want
-	case "!=":
-		should = "another value than " + want
-	case "~":
-		should = "like " + want
-	case "!~":
-		should = "without " + want
-	case "#":
-		should = "a list of " + want
-	case "<=":
-		should = "at most " + want
-	case ">=":
-		should = "at least " + want
-	case "lasts":
-		should = "one whose members " + want + " are two instants and the minutes between"
-	case "keys", "only", "has":
-		should = "an object that " + op + " " + want
+	form := shoulds[op]
+	if form == "" {
+		form, want = "%s", e.Want
 	}
-	return fmt.Sprintf("%s is %s, and should be %s", e.What, e.Got, should)
+	got := cmp.Or(e.Got, "empty")
+	if len(got) > mostShown { // what was expected comes behind it
+		got = got[:mostShown] + "…"
+	}
+	return fmt.Sprintf("%s is %s, and should be "+form, e.What, got, want)
 }
+
+// shoulds are the words of what an operator expects.
+var shoulds = map[string]string{
+	"==":    "%s",
+	"!=":    "another value than %s",
+	"~":     "like %s",
+	"!~":    "without %s",
+	"#":     "a list of %s",
+	"<=":    "at most %s",
+	">=":    "at least %s",
+	"lasts": "one whose members %s are two instants and the minutes between",
+	"keys":  "an object with the members %s, in this order",
+	"only":  "an object with the members %s and no other",
+	"has":   "an object with the members %s",
+}
+
+// mostShown is how much of a value a sentence shows, in bytes.
+const mostShown = 300
