@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,6 +41,10 @@ func run(t *testing.T, env map[string]string, args ...string) (code int, stdout,
 		Stop: stop,
 		Env:  func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	})
+	// A child that a parallel test begins has all that is open here until its exec: also a directory's lock,
+	// which a process that comes next would find in use.
+	syscall.ForkLock.RLock()
+	syscall.ForkLock.RUnlock()
 	return code, out.String(), errs.String()
 }
 

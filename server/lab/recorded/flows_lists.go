@@ -176,33 +176,40 @@ func (f *flows) byRules(s sighting, price, back float64) {
 // seats looks for two tickets that surely lived at one time with one seat of the service's own: in a bus that
 // both begin or end to use at the same instant.
 func (f *flows) seats() {
-	held := map[string][]sighting{}
+	held := map[string]map[string][]sighting{} // by place, and by ticket
 	for _, id := range slices.Sorted(maps.Keys(f.tickets)) {
 		for _, s := range f.tickets[id] {
 			for _, place := range s.places() {
-				held[place] = append(held[place], s)
+				if held[place] == nil {
+					held[place] = map[string][]sighting{}
+				}
+				held[place][id] = append(held[place][id], s)
 			}
 		}
 	}
 	for _, place := range slices.Sorted(maps.Keys(held)) {
-		for _, b := range held[place] {
-			if slices.ContainsFunc(held[place], func(a sighting) bool { return lives(a, b, held[place]) }) {
-				f.lies.add(b.x, "two living tickets have one seat")
+		for _, id := range slices.Sorted(maps.Keys(held[place])) {
+			for _, s := range held[place][id] {
+				for other, seen := range held[place] {
+					if other != id && lived(seen, s) {
+						f.lies.add(s.x, "two living tickets have one seat")
+						break
+					}
+				}
 			}
 		}
 	}
 }
 
-// lives reports whether a ticket that was seen with the place of another one, then or earlier, surely lived
-// when the other one was seen: it was seen with it again, then or later, and could not lapse meanwhile.
-func lives(a, b sighting, list []sighting) bool {
-	id := textOf(a.ticket, "id")
-	if id == textOf(b.ticket, "id") || a.x != b.x && !a.x.precedes(b.x) {
-		return false
-	}
-	return slices.ContainsFunc(list, func(again sighting) bool {
-		isBehind := again.x == b.x || b.x.precedes(again.x)
-		return isBehind && textOf(again.ticket, "id") == id && (a.state != unpaid || again.state == unpaid)
+// lived reports whether a ticket, by all that was seen of it in a place, surely had that when another one was
+// seen there: it was seen then or earlier, and again then or later, and could not lapse meanwhile.
+func lived(seen []sighting, other sighting) bool {
+	return slices.ContainsFunc(seen, func(s sighting) bool {
+		wasThere := s.x == other.x || s.x.precedes(other.x)
+		return wasThere && slices.ContainsFunc(seen, func(again sighting) bool {
+			isBehind := again.x == other.x || other.x.precedes(again.x)
+			return isBehind && (s.state != unpaid || again.state == unpaid)
+		})
 	})
 }
 

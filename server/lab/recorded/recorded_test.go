@@ -141,6 +141,8 @@ var altered = [][]string{
 		"contradicts  GET /v2/bookings/{id} 41-booking: data.booking.paymentRequiredBy is integer, not string, null"},
 	{"booking", `"amount":[0-9.]+,"currency"`, `"amount":null,"currency"`,
 		"contradicts  GET /v2/bookings/{id} 41-booking: data.booking.tickets[].price.amount is null, not number"},
+	{"booking", `"amount":[0-9.]+,"currency"`, `"amount":"770","currency"`,
+		"contradicts  GET /v2/bookings/{id} 41-booking: data.booking.tickets[].price.amount is string, not number"},
 	{"ticket", `"slices":\[\{`, `"slices":[{"seat":{},`,
 		"contradicts  GET /v2/tickets/{id} 36-ticket: data.ticket.slices[] has a member that is not declared, seat"},
 	{"schedule", `"company":\{`, `"company":{"ceo":"",`,

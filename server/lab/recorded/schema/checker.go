@@ -94,7 +94,8 @@ func (c *Checker) scalar(keyword string, arg, v any, place string) bool {
 	case "pattern":
 		bad = isText && !pattern(arg.(string)).MatchString(text)
 	case "format":
-		bad = isText && !formats[arg.(string)](text)
+		form := formats[arg.(string)] // that of a number is none: "type" has said that a text is wrong
+		bad = isText && form != nil && !form(text)
 	case "minLength":
 		bad = isText && utf8.RuneCountInString(text) < int(limit)
 	case "maxLength":
