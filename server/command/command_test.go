@@ -44,7 +44,7 @@ func run(t *testing.T, env map[string]string, args ...string) (code int, stdout,
 	// A child that a parallel test begins has all that is open here until its exec: also a directory's lock,
 	// which a process that comes next would find in use.
 	syscall.ForkLock.RLock()
-	syscall.ForkLock.RUnlock()
+	defer syscall.ForkLock.RUnlock()
 	return code, out.String(), errs.String()
 }
 
