@@ -289,13 +289,14 @@ func TestVerbsBesideASilentKeeper(t *testing.T) {
 		{1, silent + "\n$", "partner add DIR clara"},
 		{1, silent + "\n$", "key rotate DIR"},
 		{1, fmt.Sprintf("it is not known whether line %d counts: it is not signed yet, and the server that "+
-			"has the directory open decides", last), "evidence DIR -booking " + sales[len(sales)-1][1] + " out.zip"},
+			"has the directory open decides", last), "evidence DIR -booking " + sales[len(sales)-1][1] + " DIR.zip"},
 		{1, counts, fmt.Sprint("tail DIR -from ", last)},
 		{1, counts, fmt.Sprint("tail DIR -from ", last+1)},
 		{0, fmt.Sprintf("the newest checkpoint covers line %d, 1 line ago; it is not known yet whether what "+
 			"came after that line counts\n", last-1), "verify DIR"},
 	} {
-		args := strings.Fields(strings.ReplaceAll(c.verb, "DIR", "-data "+dir))
+		line := strings.NewReplacer("DIR.zip", dir+".zip", "DIR", "-data "+dir).Replace(c.verb)
+		args := strings.Fields(line)
 		asked.Go(func() { want(t, c.code, c.says, args...) })
 	}
 	asked.Wait()
