@@ -16,6 +16,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/api/reference"
+	"waybill/server/lab/recorded/schema"
 	"waybill/server/lab/rig"
 )
 
@@ -79,7 +80,7 @@ func TestReferencePages(t *testing.T) {
 			t.Errorf("the examples in other languages read %s, which the first page does not export", m[1])
 		}
 	}
-	everything := rig.OperationsOf("webhooks")
+	everything := schema.Waybill().Operations("webhooks")
 	maps.Copy(everything, rig.Operations)
 	for pattern, op := range everything {
 		page := html.UnescapeString(pages["/docs/operations/"+op["operationId"].(string)])

@@ -147,12 +147,12 @@ func TestDocumentExamplesAreValid(t *testing.T) {
 				if n, ok := example.(float64); ok && rig.Object(v, "schema")["type"] != "integer" {
 					example = fmt.Sprint(n)
 				}
-				for _, p := range rig.ValidWritten(v["schema"], at, example).Problems {
+				for _, p := range validWritten(v["schema"], at, example).Problems {
 					t.Errorf("%s: %s", at, p)
 				}
 			} else if v["x-errors"] != nil {
 				c := &schema.Checker{Doc: schema.Waybill(), Ours: true}
-				c.CheckErrors(v, at, rig.Object(v, "content", "application/json")["example"])
+				rig.CheckErrors(c, v, at, rig.Object(v, "content", "application/json")["example"])
 				for _, p := range c.Problems {
 					t.Errorf("%s: %s", at, p)
 				}
@@ -214,7 +214,7 @@ func TestCheckerRefuses(t *testing.T) {
 	entry := map[string]any{"message": "x", "details": map[string]any{"new": 1.0}}
 	unknown := map[string]any{"errors": []any{entry}}
 	if len(rig.Valid(named, "", unknown).Problems) != 0 ||
-		len(rig.ValidWritten(named, "", unknown).Problems) != 1 {
+		len(validWritten(named, "", unknown).Problems) != 1 {
 		t.Error("a client must take a member that the document does not name; Waybill must not write one")
 	}
 }
@@ -251,4 +251,11 @@ func TestAnswersAreOpen(t *testing.T) {
 	if !strings.Contains(text, "clients ignore those that they do not know") {
 		t.Error("clients are not told to ignore what they do not know")
 	}
+}
+
+// validWritten checks a value that Waybill wrote.
+func validWritten(s any, at string, v any) *schema.Checker {
+	c := &schema.Checker{Doc: schema.Waybill(), Ours: true}
+	c.Check(s, at, v, "body")
+	return c
 }

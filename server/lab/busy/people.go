@@ -2,10 +2,10 @@ package busy
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 )
 
 // names are those of passengers, in the letters of the countries on the way: nobody's is in two scripts.
@@ -45,17 +45,6 @@ func (x *Town) passengers(n int) []map[string]any {
 	return list
 }
 
-// answer takes an answer of the server.
-type answer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (a *answer) Header() http.Header         { return a.header }
-func (a *answer) WriteHeader(status int)      { a.status = status }
-func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
-
 // ask makes a call of the partner. An answer that refuses it is an error.
 func (x *Town) ask(method, path string, body any) ([]byte, error) {
 	var text []byte
@@ -65,18 +54,13 @@ func (x *Town) ask(method, path string, body any) ([]byte, error) {
 			return nil, err
 		}
 	}
-	r, err := http.NewRequestWithContext(context.Background(), method, path, bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
+	r := httptest.NewRequest(method, path, bytes.NewReader(text))
 	r.Header.Set("x-api-key", x.Key)
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Type", "application/json")
+	answer := httptest.NewRecorder()
+	x.Server.ServeHTTP(answer, r)
+	if answer.Code >= http.StatusBadRequest {
+		return nil, fmt.Errorf("%s %s: %d %s", method, path, answer.Code, answer.Body.Bytes())
 	}
-	a := &answer{header: http.Header{}}
-	x.Server.ServeHTTP(a, r)
-	if a.status >= http.StatusBadRequest {
-		return nil, fmt.Errorf("%s %s: %d %s", method, path, a.status, a.body.Bytes())
-	}
-	return a.body.Bytes(), nil
+	return answer.Body.Bytes(), nil
 }

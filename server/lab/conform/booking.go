@@ -205,6 +205,8 @@ func (o *offered) is(kind, company string) bool {
 		return len(o.Slices) > 1 && o.Source == ownSource
 	case "discount":
 		return len(o.Slices) == 1 && len(o.Discounts) > 0 && o.Source == ownSource
+	case "direct":
+		return len(o.Slices) == 1 && o.Source == ownSource
 	case "external":
 		return o.Source != ownSource
 	case "small":
@@ -233,20 +235,18 @@ func (o *offered) middle() string {
 	return ""
 }
 
-// offersOf returns the offers of a kind that an answer has.
-func (p *player) offersOf(a *transcript.Answer, kind string) []offered {
-	var list struct{ Data struct{ Offers []offered } }
-	json.Unmarshal(a.Body, &list)
-	return slices.DeleteFunc(list.Data.Offers, func(o offered) bool { return !o.is(kind, p.Vars["company"]) })
-}
+// offers is an answer with offers.
+type offers struct{ Data struct{ Offers []offered } }
 
 // chosen returns the offer of a kind that rules rather book.
 func (p *player) chosen(a *transcript.Answer, kind string) (o offered, ok bool) {
-	offers := p.offersOf(a, kind)
-	if len(offers) == 0 {
+	var list offers
+	json.Unmarshal(a.Body, &list)
+	of := slices.DeleteFunc(list.Data.Offers, func(o offered) bool { return !o.is(kind, p.Vars["company"]) })
+	if len(of) == 0 {
 		return o, false
 	}
-	return slices.MinFunc(offers, func(a, b offered) int { return strings.Compare(a.rank(), b.rank()) }), true
+	return slices.MinFunc(of, func(a, b offered) int { return strings.Compare(a.rank(), b.rank()) }), true
 }
 
 // offerKeeps is what is kept of an offer beside its id.

@@ -4,25 +4,26 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"time"
 )
 
 // The elements of a JUnit report.
 type (
+	junitTotals struct {
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Skipped  int    `xml:"skipped,attr"`
+		Time     string `xml:"time,attr"` // seconds
+	}
 	junitSuites struct {
-		XMLName  xml.Name     `xml:"testsuites"`
-		Tests    int          `xml:"tests,attr"`
-		Failures int          `xml:"failures,attr"`
-		Skipped  int          `xml:"skipped,attr"`
-		Time     string       `xml:"time,attr"` // seconds
-		Suites   []junitSuite `xml:"testsuite"`
+		XMLName xml.Name `xml:"testsuites"`
+		junitTotals
+		Suites []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Skipped  int         `xml:"skipped,attr"`
-		Time     string      `xml:"time,attr"` // seconds
-		Cases    []junitCase `xml:"testcase"`
+		Name string `xml:"name,attr"`
+		junitTotals
+		Cases []junitCase `xml:"testcase"`
 	}
 	junitCase struct {
 		Class   string        `xml:"classname,attr"`
@@ -39,11 +40,11 @@ type (
 
 // JUnit writes the results in the form that CI servers read: a suite for each stage, a case for each rule.
 func (s *Summary) JUnit(to io.Writer) error {
-	all := junitSuites{Tests: len(s.Results), Failures: s.Failed, Skipped: s.NotShown + s.Known}
-	whole := 0.0
+	all := junitSuites{junitTotals: junitTotals{len(s.Results), s.Failed, s.NotShown + s.Known, ""}}
+	whole := time.Duration(0)
 	for _, stage := range stages() {
 		suite := junitSuite{Name: fmt.Sprintf("stage %d: %s", stage.number, stage.name)}
-		seconds := 0.0
+		took := time.Duration(0)
 		for _, r := range s.Results {
 			if r.Stage != stage.number {
 				continue
@@ -51,9 +52,9 @@ func (s *Summary) JUnit(to io.Writer) error {
 			c := junitCase{
 				Class: r.Section,
 				Name:  r.ID + " " + r.What,
-				Time:  fmt.Sprintf("%.3f", r.Took.Seconds()),
+				Time:  seconds(r.Took),
 			}
-			seconds += r.Took.Seconds()
+			took += r.Took
 			suite.Tests++
 			switch r.Verdict {
 			case Fail:
@@ -68,13 +69,13 @@ func (s *Summary) JUnit(to io.Writer) error {
 			}
 			suite.Cases = append(suite.Cases, c)
 		}
-		suite.Time = fmt.Sprintf("%.3f", seconds)
-		whole += seconds
+		suite.Time = seconds(took)
+		whole += took
 		if suite.Tests > 0 {
 			all.Suites = append(all.Suites, suite)
 		}
 	}
-	all.Time = fmt.Sprintf("%.3f", whole)
+	all.Time = seconds(whole)
 	if _, err := io.WriteString(to, xml.Header); err != nil {
 		return err
 	}
@@ -86,3 +87,5 @@ func (s *Summary) JUnit(to io.Writer) error {
 	_, err := io.WriteString(to, "\n")
 	return err
 }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

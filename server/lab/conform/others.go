@@ -13,8 +13,8 @@ var (
 	companions = [...]int{1, 1, 3, 1, 2, 10} // passengers, more often one
 )
 
-// notCompared is how many of the questions are asked where there is no server to compare with.
-const notCompared = 10
+// notCompared is how many pairs of cities are asked about where there is no server to compare with.
+const notCompared = 5
 
 // askOthers asks about so many other pairs of cities: for departures, or for offers. What one journey shows
 // is one currency, one language, one season and few of the buses; each question has others. A slow server is
@@ -32,17 +32,11 @@ func (p *player) askOthers(rest string) error {
 	if !p.like.asked(p) {
 		n = min(n, notCompared)
 	}
-	pairs := len(p.search.cities) * (len(p.search.cities) - 1)
 	dates := p.otherDates()
-	began := time.Now()
-	for i := range min(n, pairs) {
-		if p.stopped() {
-			return &skip{"the run was stopped"}
-		}
-		if time.Since(began) > searchTime {
-			break
-		}
-		from, to, _ := p.search.pair(i * pairs / min(n, pairs))
+	all := len(p.search.cities) * (len(p.search.cities) - 1)
+	i := -1
+	for from, to := range p.pairs(0, min(n, all), all) {
+		i++
 		ask := fmt.Sprintf("departureCitySlug=%s&arrivalCitySlug=%s&passengers=%d", from.Slug, to.Slug,
 			companions[i%len(companions)])
 		date := dates[i%len(dates)]
@@ -67,16 +61,20 @@ func (p *player) askOthers(rest string) error {
 			return nil
 		}
 	}
+	if p.stopped() {
+		return &skip{"the run was stopped"}
+	}
 	return nil
 }
 
 // otherDates are the days to ask about: today, all seasons, and around a day on which clocks change.
 func (p *player) otherDates() (dates []string) {
 	today := p.skew.now().UTC().Format(time.DateOnly)
+	change := nextChange(p.search.cities[0], today)
 	dates = append(dates, today)
 	for week := range 13 {
 		dates = append(dates, addDays(p.firstDay(), week*4*7))
-		if change := nextChange(p.search.cities[0].TimeZone, today); week%4 == 0 && change != "" {
+		if week%4 == 0 && change != "" {
 			dates = append(dates, addDays(change, -5))
 		}
 	}

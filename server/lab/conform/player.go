@@ -13,9 +13,9 @@ import (
 //
 //	as key|key2|stranger|nobody|session|fresh|old   who asks from here on; a rule begins as key
 //	keep-cookies                   old is the session as it is now
-//	offer NAME SEATS [KIND]        looks for an offer, see [player.offer]; KIND is change, discount,
-//	                               external, company, small or through, without it the main journey is
-//	                               meant; company is that of $company
+//	offer NAME SEATS [KIND]        looks for an offer, see [player.offer]; KIND is change, company,
+//	                               direct, discount, external, small or through, without it the main
+//	                               journey is meant; company is that of $company
 //	book NAME SEATS [KIND]         books; $NAME is the booking, $NAME_t1 … its tickets
 //	find-stop                      has $stop, of -stop or of an offer
 //	advance DURATION               moves the test clock; also "advance to INSTANT"
@@ -75,6 +75,7 @@ func newPlayer(opt Options) *player {
 		never:   map[string]error{},
 		causes:  map[string]string{},
 		cookies: map[string][]*http.Cookie{},
+		search:  search{done: map[string]bool{"": opt.From != ""}, met: map[string]journey{}, room: roomFor},
 	}
 	p.Player = transcript.Player{
 		Vars:     map[string]string{},

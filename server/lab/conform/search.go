@@ -1,9 +1,11 @@
 package conform
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,7 +25,7 @@ func (p *player) prepare() (err error) {
 	for _, given := range []struct{ name, value, flags string }{
 		{"idToken", p.opt.IDToken, "-id-token"},
 		{"email", p.opt.Email, "-email and -password-file"},
-		{"password", p.opt.Password, "-email and -password-file"},
+		{"password", cmp.Or(p.opt.Password, "no-password-was-given"), ""}, // which no user has, either
 		{"fms", p.opt.FMSObject, "-fms"},
 		{"stop", p.opt.StopID, "-stop"},
 	} {
@@ -42,9 +44,10 @@ func (p *player) prepare() (err error) {
 // The search for journeys.
 const (
 	citiesTried = 40
-	pairsTried  = 300 // for the main journey
-	enough      = 4   // departures of a day
-	startsIn    = 3   // days: no rule's clock gets there but those that say so
+	allPairs    = citiesTried * citiesTried // at most
+	pairsTried  = 300                       // for the main journey, and at the server to be like
+	enough      = 4                         // departures of a day
+	startsIn    = 3                         // days: no rule's clock gets there but those that say so
 	daysTried   = 7
 	windows     = 6 // of windowDays, for days unlike others
 	windowDays  = 14
@@ -61,6 +64,7 @@ var roomTried = [...]int{10, 2, 1, 0}
 var kinds = map[string]string{
 	"change":   "a change, of the service's own source",
 	"discount": "a discount, of the service's own source",
+	"direct":   "no change, of the service's own source",
 	"external": "a source other than " + ownSource,
 	"small":    "3 seats left, of the service's own source",
 	"company":  "a bus of the user's company",
@@ -76,11 +80,12 @@ type journey struct{ from, to, date string }
 // search is what is known of journeys.
 type search struct {
 	main   journey
-	moved  bool            // the clock may have passed it
-	cities []city          // that are looked through, by slug; nil before they are read
-	done   map[string]bool // kinds that need no more looking for; "" is the main journey
-	next   int             // the pair of cities that comes next for kinds
-	began  time.Time       // the search for kinds; zero before it
+	moved  bool               // the clock may have passed it
+	cities []city             // that are looked through, by slug; nil before they are read
+	done   map[string]bool    // kinds that need no more looking for; "" is the main journey
+	met    map[string]journey // the last of each kind
+	room   int                // for so many passengers kinds are looked for
+	next   int                // the pair of cities that comes next for kinds
 }
 
 // city is one that journeys are looked for from and to.
@@ -91,6 +96,7 @@ func (p *player) know(kind string, j journey) {
 	if kind == "" && !p.inScratch {
 		p.search.main = j
 	}
+	p.search.met[kind] = j
 	if kind != "" {
 		kind += "_"
 	}
@@ -108,9 +114,6 @@ func (p *player) seek(variable string) bool {
 	}
 	if rest != "from" && rest != "to" && rest != "date" || kind != "" && kinds[kind] == "" {
 		return false
-	}
-	if p.search.done == nil {
-		p.search.done = map[string]bool{"": p.opt.From != ""}
 	}
 	if p.search.done[kind] {
 		return false
@@ -145,17 +148,14 @@ func (p *player) readCities() error {
 	if p.search.cities != nil {
 		return nil
 	}
-	a, err := p.send("GET", p.baseURL()+"/v2/cities", "", nil)
 	var list struct {
 		Data struct{ Cities []city }
 	}
-	if err == nil && a.Status == http.StatusOK {
-		err = json.Unmarshal(a.Body, &list)
+	if err := p.look(p.baseURL()+"/v2/cities", nil, &list); err != nil {
+		return err
 	}
-	if err != nil || len(list.Data.Cities) < 2 {
-		text := fmt.Sprintf("there are no two cities to search for a journey between\nGET %s/v2/cities\n"+
-			"came %d %s", p.baseURL(), a.Status, a.Body)
-		return &failure{"no cities", text}
+	if len(list.Data.Cities) < 2 {
+		return &skip{"there are no two cities to search for a journey between"}
 	}
 	cities := list.Data.Cities
 	slices.SortFunc(cities, func(a, b city) int { return strings.Compare(a.Slug, b.Slug) })
@@ -163,26 +163,36 @@ func (p *player) readCities() error {
 	return nil
 }
 
-// pair returns the n-th pair of two cities; false after the last.
-func (s *search) pair(n int) (from, to city, ok bool) {
-	most := len(s.cities) - 1
-	i := n / most
-	j := n % most
-	if i > most {
-		return from, to, false
+// pairs goes through so many pairs of two cities, spread evenly over a span of all that begins with the
+// first-th, as long as the time of a search lasts.
+func (p *player) pairs(first, tried, span int) iter.Seq2[city, city] {
+	most := len(p.search.cities) - 1
+	began := time.Now()
+	return func(yield func(from, to city) bool) {
+		for n := range tried {
+			place := first + n*span/tried
+			i := place / most
+			j := place % most
+			if j >= i {
+				j++
+			}
+			if i > most || p.stopped() || time.Since(began) > searchTime {
+				return
+			}
+			if !yield(p.search.cities[i], p.search.cities[j]) {
+				return
+			}
+		}
 	}
-	if j >= i {
-		j++
-	}
-	return s.cities[i], s.cities[j], true
 }
 
 // findJourney looks for two cities with a departure that has a price and enough seats, and takes the day with
-// the most departures. That there is none is why rules are not shown, unless no search was answered at all.
+// the most departures. That there is none is why rules are not shown, unless a search was not answered.
 func (p *player) findJourney() error {
 	var err error
 	for _, seats := range roomTried {
 		if err = p.findRoomFor(seats); p.search.main.from != "" {
+			p.search.room = min(roomFor, max(seats, 1))
 			return nil
 		}
 	}
@@ -192,25 +202,22 @@ func (p *player) findJourney() error {
 // findRoomFor looks for the main journey.
 func (p *player) findRoomFor(seats int) error {
 	most := 0
-	answered := false
 	var last error
-	for n := 0; n < pairsTried && most < enough && !p.stopped(); n++ {
-		from, to, ok := p.search.pair(n)
-		if !ok {
-			break
-		}
+	for from, to := range p.pairs(0, pairsTried, pairsTried) {
 		date, departures, err := p.bestDay(p.baseURL(), journey{from.Slug, to.Slug, p.firstDay()}, seats)
 		if err != nil {
 			last = err
 			continue
 		}
-		answered = true
 		if departures > most {
 			most = departures
 			p.know("", journey{from.Slug, to.Slug, date})
 		}
+		if most >= enough {
+			break
+		}
 	}
-	if !answered && last != nil {
+	if most == 0 && last != nil {
 		return last
 	}
 	return &skip{"no journey was found within a week between the first cities; name one with -from, -to " +
@@ -226,15 +233,14 @@ func (p *player) firstDay() string {
 // one: what the judged one does not show is what the rule is to find.
 func (p *player) findSpecial(kind string) error {
 	base := p.baseURL()
-	if p.like.asked(p) {
+	tried := pairsTried
+	switch {
+	case p.like.asked(p):
 		base = p.like.url
+	case kind == "holiday":
+		tried = notCompared
 	}
-	began := time.Now()
-	for n := 0; n < pairsTried && time.Since(began) < searchTime && !p.stopped(); n++ {
-		from, to, ok := p.search.pair(n * stride)
-		if !ok {
-			break
-		}
+	for from, to := range p.pairs(0, tried, tried*stride) {
 		date, err := p.specialDay(kind, base, from, to)
 		if err != nil {
 			return err
@@ -256,13 +262,13 @@ func (p *player) specialDay(kind, base string, from, to city) (date string, err 
 	j := journey{from.Slug, to.Slug, p.firstDay()}
 	switch kind {
 	case "zones":
-		if offsetAt(from.TimeZone, j.date) == offsetAt(to.TimeZone, j.date) {
+		if offsetAt(zoneOf(from), j.date) == offsetAt(zoneOf(to), j.date) {
 			return "", nil
 		}
 		date, _, err = p.bestDay(base, j, 0)
 		return date, err
 	case "clocks":
-		if j.date = nextChange(from.TimeZone, j.date); j.date == "" {
+		if j.date = nextChange(from, j.date); j.date == "" {
 			return "", nil
 		}
 		perDay, err := p.departures(base, j, 1, 0)
@@ -294,20 +300,26 @@ func addDays(day string, days int) string {
 	return at.AddDate(0, 0, days).Format(time.DateOnly)
 }
 
-// offsetAt returns how far the clocks of a zone are ahead of UTC on a day.
-func offsetAt(zone, day string) int {
-	where, err := time.LoadLocation(zone)
+// zoneOf returns the time zone of a city; UTC where it has none that is known.
+func zoneOf(c city) *time.Location {
+	zone, err := time.LoadLocation(c.TimeZone)
 	if err != nil {
-		return 0
+		return time.UTC
 	}
-	at, _ := time.ParseInLocation(time.DateOnly, day, where)
+	return zone
+}
+
+// offsetAt returns how far the clocks of a zone are ahead of UTC on a day.
+func offsetAt(zone *time.Location, day string) int {
+	at, _ := time.ParseInLocation(time.DateOnly, day, zone)
 	_, offset := at.Add(12 * time.Hour).Zone()
 	return offset
 }
 
-// nextChange returns the next day, from one on, on which the clocks of a zone change; "" where none is within
+// nextChange returns the next day, from one on, on which the clocks of a city change; "" where none is within
 // a year.
-func nextChange(zone, day string) string {
+func nextChange(of city, day string) string {
+	zone := zoneOf(of)
 	for range 366 {
 		if offsetAt(zone, addDays(day, -1)) != offsetAt(zone, day) {
 			return day
@@ -334,7 +346,6 @@ func (p *player) lookAhead() error {
 		delete(p.Vars, kind+"_from") // so that it is looked for
 	}
 	p.search.next = 0
-	p.search.began = time.Time{}
 	j.date = p.firstDay()
 	date, _, err := p.bestDay(p.baseURL(), j, 0)
 	if err == nil && date == "" {
@@ -371,8 +382,6 @@ func (p *player) departures(base string, j journey, days, seats int) (perDay map
 		"passengers":        {fmt.Sprint(max(seats, 1))},
 		"take":              {"100"},
 	}
-	target := "/v2/offers/schedule?" + query.Encode()
-	a, err := p.send("GET", base+target, "", nil)
 	var list struct {
 		Data struct {
 			Departures []struct {
@@ -381,13 +390,8 @@ func (p *player) departures(base string, j journey, days, seats int) (perDay map
 			}
 		}
 	}
-	if err == nil && a.Status == http.StatusOK {
-		err = json.Unmarshal(a.Body, &list)
-	}
-	if err != nil || a.Status != http.StatusOK {
-		text := fmt.Sprintf("the schedule cannot be searched\nGET %s%s\ncame %d %s", base, target, a.Status,
-			a.Body)
-		return nil, &failure{"no schedule", text}
+	if err := p.look(base+"/v2/offers/schedule?"+query.Encode(), nil, &list); err != nil {
+		return nil, err
 	}
 	perDay = map[string]int{}
 	for _, d := range list.Data.Departures {
@@ -403,24 +407,48 @@ func (p *player) findKind(kind string) error {
 	if p.opt.Key == "" {
 		return &skip{"it needs -key"}
 	}
-	if p.search.began.IsZero() {
-		p.search.began = time.Now()
-	}
 	if kind == "company" { // which is known only since it was signed in for
 		p.search.next = 0
 	}
 	date := p.firstDay()
-	for ; p.known[kind+"_from"] == "" && !p.stopped(); p.search.next++ {
-		from, to, ok := p.search.pair(p.search.next)
-		if !ok || time.Since(p.search.began) > searchTime {
+	p.seek("from")
+	before := p.search.met[kind] // on a day that is over
+	before.date = date
+	for _, j := range []journey{{p.known["from"], p.known["to"], p.known["date"]}, before} {
+		if p.known[kind+"_from"] == "" && j.from != "" {
+			if err := p.lookAt(j); err != nil {
+				return err
+			}
+		}
+	}
+	for from, to := range p.pairs(p.search.next, allPairs, allPairs) {
+		if p.known[kind+"_from"] != "" {
 			break
 		}
+		p.search.next++
 		if err := p.lookAt(journey{from.Slug, to.Slug, date}); err != nil {
 			return err
 		}
 	}
 	return &skip{fmt.Sprintf("no journey was found with %s among the offers of %s for %d passengers between "+
-		"%d cities, in %d searches", kinds[kind], date, roomFor, len(p.search.cities), p.search.next)}
+		"%d cities, in %d searches", kinds[kind], date, p.search.room, len(p.search.cities), p.search.next)}
+}
+
+// look reads a list in which journeys are looked for. Error: *failure.
+func (p *player) look(where string, header http.Header, list any) error {
+	a, err := p.send("GET", where, "", header)
+	switch {
+	case err != nil:
+	case a.Status != http.StatusOK:
+		err = fmt.Errorf("status is %d, and should be 200", a.Status)
+	default:
+		err = json.Unmarshal(a.Body, list)
+	}
+	if err != nil {
+		path, _, _ := strings.Cut(where, "?")
+		return &failure{path, fmt.Sprintf("%v\nGET %s\ncame %d %s", err, where, a.Status, a.Body)}
+	}
+	return nil
 }
 
 // lookAt keeps the first journey of each kind that the offers between two cities have.
@@ -429,20 +457,18 @@ func (p *player) lookAt(j journey) error {
 		"departureCitySlug": {j.from},
 		"arrivalCitySlug":   {j.to},
 		"departureDate":     {j.date},
-		"passengers":        {fmt.Sprint(roomFor)},
+		"passengers":        {fmt.Sprint(p.search.room)},
 	}
-	target := "/v2/offers?" + query.Encode()
-	a, err := p.send("GET", p.baseURL()+target, "", http.Header{"X-Api-Key": {p.opt.Key}})
-	if err == nil && a.Status != http.StatusOK {
-		err = fmt.Errorf("status is %d, and should be 200", a.Status)
+	var list offers
+	key := http.Header{"X-Api-Key": {p.opt.Key}}
+	if err := p.look(p.baseURL()+"/v2/offers?"+query.Encode(), key, &list); err != nil {
+		return err
 	}
-	if err != nil {
-		text := fmt.Sprintf("%v\nGET %s%s\ncame %d %s", err, p.baseURL(), target, a.Status, a.Body)
-		return &failure{"no offers", text}
-	}
-	for kind := range kinds {
-		if p.known[kind+"_from"] == "" && len(p.offersOf(&a, kind)) > 0 {
-			p.know(kind, j)
+	for _, o := range list.Data.Offers {
+		for kind := range kinds {
+			if p.known[kind+"_from"] == "" && o.is(kind, p.Vars["company"]) {
+				p.know(kind, j)
+			}
 		}
 	}
 	return nil

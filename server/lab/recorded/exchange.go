@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ import (
 type message struct {
 	header http.Header
 	body   []byte
-	lost   bool // the recording has no body, although there was one
+	lost   bool // the recording lacks the body, or a part of it
 	value  any  // the body as JSON
 	isJSON bool // it is JSON
 }
@@ -133,9 +134,12 @@ func (x *exchange) setTarget(target string) (isCall bool, err error) {
 	return (isCall || x.pattern != "") && x.method != http.MethodOptions, nil
 }
 
-// decode reads a body as JSON, where it is.
+// decode reads a body as JSON, where it is. What is shorter than its header says, and can be read, was only
+// packed or altered.
 func (m *message) decode() {
 	m.isJSON = utf8.Valid(m.body) && json.Unmarshal(m.body, &m.value) == nil
+	length, _ := strconv.Atoi(m.header.Get("Content-Length"))
+	m.lost = !m.isJSON && (m.lost || length > len(m.body))
 }
 
 // isAnswered reports whether the answer is one of the interface: a redirection is of somebody in between, or
@@ -169,16 +173,6 @@ func (x *exchange) sent(names ...string) []any { return follow([]any{x.request.v
 
 // errors returns the entries of the envelope.
 func (x *exchange) errors() []any { return x.values("errors") }
-
-// hasError reports whether an entry of the envelope has an errorCode.
-func (x *exchange) hasError(code string) bool {
-	return slices.Contains(x.values("errors", "errorCode"), any(code))
-}
-
-// hasReason reports whether an entry of the envelope has a details.reason.
-func (x *exchange) hasReason(reason string) bool {
-	return slices.Contains(x.values("errors", "details", "reason"), any(reason))
-}
 
 // bookings are the bookings that an answer shows.
 func (x *exchange) bookings() []any {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -11,17 +12,17 @@ import (
 	"waybill/server/lab/transcript"
 )
 
-// lists are the calls that answer with rows: in which member, by which instant they are sorted, and how many
-// there are where take is not given; 0 where the interface does not say.
+// lists are the calls that answer with rows: in which member, which text each row has for itself, by which
+// instant they are sorted, and how many there are where take is not given (0: the interface does not say).
 var lists = []struct {
-	call, rows, by string
-	newestFirst    bool
-	take           int
+	call, rows, name, by string
+	newestFirst          bool
+	take                 int
 }{
-	{getSchedule, "departures", "departureDateTime", false, 50},
-	{"GET /v2/bookings", "bookings", "createdAt", true, 50},
-	{"GET /v2/reports/company/orders", "reports", "createdAt", true, 0},
-	{"GET /v2/cities", "cities", "", false, 0},
+	{getSchedule, "departures", "", "departureDateTime", false, 50},
+	{"GET /v2/bookings", "bookings", "id", "createdAt", true, 50},
+	{"GET /v2/reports/company/orders", "reports", "id", "createdAt", true, 0},
+	{"GET /v2/cities", "cities", "slug", "", false, 0},
 }
 
 // list holds the rows of a list against its total, its page, its order and its filters.
@@ -32,17 +33,21 @@ func (f *flows) list(x *exchange) {
 		}
 		rows := x.values("data", l.rows)
 		total, hasTotal := numberOf(x.answer.value, "data", "total")
-		most, from := x.numberAsked("take", l.take), 0
+		most := x.numberAsked("take", l.take)
+		end := float64(len(rows))
 		if l.take > 0 {
-			from = x.numberAsked("skip", 0)
+			end += float64(x.numberAsked("skip", 0))
 		}
 		switch {
-		case hasTotal && len(rows) > 0 && float64(from+len(rows)) > total:
+		case hasTotal && len(rows) > 0 && end > total:
 			f.lies.add(x, "there are more rows than data.total")
 		case l.take > 0 && len(rows) > most:
 			f.lies.add(x, "there are more rows than take")
-		case l.take > 0 && hasTotal && len(rows) < most && float64(from+len(rows)) < total:
+		case l.take > 0 && hasTotal && len(rows) < most && end < total:
 			f.lies.add(x, "there are fewer rows than take, though data.total says that there are more")
+		}
+		if names := texts(of(rows, l.name)); len(slices.Compact(names)) < len(names) {
+			f.lies.add(x, "two rows of data."+l.rows+" have one "+l.name)
 		}
 		if l.by != "" && !isSorted(rows, l.by, l.newestFirst) {
 			f.lies.add(x, "data."+l.rows+" is not sorted by "+l.by)
@@ -163,7 +168,10 @@ func (f *flows) byRules(s sighting, price, back float64) {
 		share := price * amount / 100
 		given = append(given, share, price-share, amount, price-amount)
 	}
-	isNear := func(amount float64) bool { return math.Abs(amount-back) < cent }
+	isNear := func(amount float64) bool {
+		off := math.Abs(amount - back)
+		return off < cent || off < 1 && back == math.Trunc(back) // rounded to whole units
+	}
 	if !slices.ContainsFunc(given, isNear) {
 		f.lies.add(s.x, "refundAmount is what no refund rule gives")
 	}
@@ -213,6 +221,9 @@ func lived(seen []sighting, other sighting) bool {
 	})
 }
 
+// seatLabel finds what names a seat; "-" is none.
+var seatLabel = regexp.MustCompile(`[\pL\pN]`)
+
 // places are the seats that a living ticket of the service's own has, each by when it begins to use it, and
 // by when it ends.
 func (s sighting) places() (list []string) {
@@ -224,7 +235,7 @@ func (s sighting) places() (list []string) {
 		seat := textOf(part, "seat", "label")
 		bus := fmt.Sprint(of(part, "route", "id"), of(part, "bus", "id"), of(part, "carriage", "id"))
 		for _, name := range []string{"departureDate", "arrivalDate"} {
-			if at := timeOf(part, name); seat != "" && bus != "[] [] []" && !at.IsZero() {
+			if at := timeOf(part, name); seatLabel.MatchString(seat) && bus != "[] [] []" && !at.IsZero() {
 				list = append(list, fmt.Sprint(name, at.UTC(), bus, seat))
 			}
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	shortTicket  = regexp.MustCompile(`<(\w+)(?:@(\w+))? (\w+) (\w+)(?: ([0-9-]+))?(?: (\d+))?(?: (\w+))?>`)
+	shortTicket  = regexp.MustCompile(`<(\w+)(?:@(\w+))? (\w+) (\w+)(?: ([0-9-]+))?(?: (\d+|–))?(?: (\w+))?>`)
 	shortBooking = regexp.MustCompile(`@(\w+) (\w+),`)
 	clockOf      = regexp.MustCompile(`^([0-9:]{8})(?:\+(\S+))? (\S+) (\S+) ?(.*)$`)
 )
@@ -91,7 +91,9 @@ func answered(t *testing.T, n int, asked []string, request message, status int, 
 		x.began, x.ended = at, at.Add(took)
 		at = x.ended
 	}
-	answer.header.Set("Date", at.Format(http.TimeFormat))
+	if answer.header.Get("Date") == "" {
+		answer.header.Set("Date", at.Format(http.TimeFormat))
+	}
 	if err := x.setAnswer(status, answer); err != nil {
 		t.Fatal(err)
 	}

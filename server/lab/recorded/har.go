@@ -127,7 +127,7 @@ func readEntry(number int, raw []byte) (*exchange, error) {
 			request.header.Set("Content-Type", post.MimeType)
 		}
 	}
-	request.lost = len(request.body) == 0 && e.Request.BodySize > 0
+	request.lost = e.Request.BodySize > len(request.body)
 	x, err := newExchange(fmt.Sprintf("entry %d", number), e.Request.Method, e.Request.URL, request)
 	if x == nil || err != nil {
 		return nil, err
@@ -136,7 +136,6 @@ func readEntry(number int, raw []byte) (*exchange, error) {
 	content := e.Response.Content
 	switch {
 	case content.Text == nil:
-		answer.lost = content.Size != 0
 	case content.Encoding == "base64":
 		answer.body, err = base64.StdEncoding.DecodeString(*content.Text)
 		if err != nil {
@@ -145,6 +144,7 @@ func readEntry(number int, raw []byte) (*exchange, error) {
 	default:
 		answer.body = []byte(*content.Text)
 	}
+	answer.lost = content.Size != len(answer.body)
 	if began, err := time.Parse(time.RFC3339, e.Started); err == nil && e.Time > 0 {
 		x.began = began
 		x.ended = began.Add(time.Duration(e.Time * float64(time.Millisecond)))

@@ -94,10 +94,9 @@ func (m *message) unpack() error {
 	const gzipMagic = "\x1f\x8b"
 	if bytes.HasPrefix(m.body, []byte(gzipMagic)) {
 		packed, err := gzip.NewReader(bytes.NewReader(m.body))
-		if err != nil {
-			return errors.New("the answer's body is gzip that cannot be unpacked")
+		if err == nil {
+			m.body, err = io.ReadAll(io.LimitReader(packed, maxBody+1))
 		}
-		m.body, err = io.ReadAll(io.LimitReader(packed, maxBody+1))
 		if err != nil {
 			return errors.New("the answer's body is gzip that cannot be unpacked")
 		}

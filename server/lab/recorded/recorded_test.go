@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -167,9 +166,17 @@ var altered = [][]string{
 		"contradicts  POST /v2/reports/company/orders 49-report: data.report.expiresAt is string, not null"},
 	{"rest-orders", "Sunset: .*\r\n", "",
 		"contradicts  GET /rest/orders 59-rest-orders: has no header Sunset"},
-	{"list", "200 OK", "502 Bad Gateway",
+	{"list", "200 OK", "404 Not Found",
 		"contradicts  GET /v2/bookings 40-list: the body has no member errors",
+		"told  GET /v2/bookings 40-list: status 404, which this program does not answer"},
+	{"list", "200 OK", "502 Bad Gateway",
 		"told  GET /v2/bookings 40-list: status 502, which this program does not answer"},
+	{"list", "200 OK(?s:.*)$", "400 Bad Request\r\nContent-Type: text/html\r\n\r\n<html>",
+		"told  GET /v2/bookings 40-list: the body is not JSON"},
+	{"list", "200 OK(?s:.*)$", "403 Forbidden\r\n\r\n{\"message\":\"Forbidden\"}",
+		"told  GET /v2/bookings 40-list: status 403, which this program does not answer"},
+	{"list", "200 OK", "203 Non-Authoritative Information",
+		"told  GET /v2/bookings 40-list: status 203, which this program does not answer"},
 	{"list", "200 OK(?s:.*)$", "504 Gateway Timeout\r\n\r\n<html>",
 		"told  GET /v2/bookings 40-list: status 504, which this program does not answer"},
 }
@@ -246,19 +253,31 @@ func TestNoValueIsPrinted(t *testing.T) {
 	}
 }
 
+// A number in a query is a number, also where the document lets it be left empty.
+func TestNumbersOfAQuery(t *testing.T) {
+	asked := pair{"a", "GET /v2/bookings?skip=2&take=3\n\n", "HTTP/1.1 200 OK\n\n" +
+		`{"data":{"total":0,"bookings":[]}}`}
+	for _, line := range said(t, recordingOf(t, []pair{asked})) {
+		if strings.HasPrefix(line, "contradicts") || strings.HasPrefix(line, "told") {
+			t.Error(line)
+		}
+	}
+}
+
 // What curl and proxies put around an answer is taken off.
 func TestWhatStandsAroundAnAnswer(t *testing.T) {
 	city := `{"data":{"city":{"id":"1","name":"Kyiv","slug":"kyiv","country":"UA","timeZone":"Europe/Kyiv"}}}`
 	for what, response := range map[string]string{
-		"HTTP/2":                       "HTTP/2 200 \r\ncontent-type: application/json\r\n\r\n" + city,
-		"lines of LF":                  "HTTP/1.1 200 OK\nContent-Type: application/json\n\n" + city,
-		"a proxy's answer before it":   "HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK\r\n\r\n" + city,
-		"100 Continue":                 "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n" + city,
-		"chunks":                       fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(city), city),
-		"chunks that were taken off":   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + city,
-		"packing that was taken off":   "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 999\r\n\r\n" + city,
-		"gzip":                         "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + string(packed(t, city)),
-		"HEAD's length without a body": "HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n",
+		"HTTP/2":                     "HTTP/2 200 \r\ncontent-type: application/json\r\n\r\n" + city,
+		"lines of LF":                "HTTP/1.1 200 OK\nContent-Type: application/json\n\n" + city,
+		"a proxy's answer before it": "HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK\r\n\r\n" + city,
+		"100 Continue":               "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n" + city,
+		"chunks":                     fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(city), city),
+		"chunks that were taken off": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + city,
+		"packing that was taken off": "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 999\r\n\r\n" + city,
+		"gzip":                       "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + string(packed(t, city)),
+		"a length of before a name was taken out": "HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + city,
+		"HEAD's length without a body":            "HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n",
 	} {
 		pairs := []pair{{"a", "GET /api/v2/cities/kyiv HTTP/2\n\n", response}}
 		for _, line := range said(t, recordingOf(t, pairs)) {
@@ -267,9 +286,15 @@ func TestWhatStandsAroundAnAnswer(t *testing.T) {
 			}
 		}
 	}
-	lines := said(t, recordingOf(t, []pair{{"a", "GET /v2/cities/kyiv HTTP/2\n\n",
-		"HTTP/2 200\ncontent-encoding: br\n\n\xff\xfe"}}))
-	if !bytes.Contains([]byte(lines[0]), []byte("lacks the answer's body: nothing was compared")) {
-		t.Error(lines[0])
+	for _, response := range []string{
+		"HTTP/2 200\ncontent-encoding: br\n\n\xff\xfe",
+		"HTTP/2 200\ncontent-length: 99\n\n" + city[:50],
+		"HTTP/2 200\ncontent-length: 99\n\n",
+	} {
+		lines := said(t, recordingOf(t, []pair{{"a", "GET /v2/cities/kyiv HTTP/2\n\n", response}}))
+		const want = "told  GET /v2/cities/{slug} a: the recording lacks the answer's body: nothing was compared"
+		if lines[0] != want {
+			t.Error(lines[0])
+		}
 	}
 }

@@ -25,15 +25,12 @@ var unseen sight
 // same is what an exchange shows where the deployment does as this program.
 var same = sight{isSeen: true}
 
-// other is what an exchange shows where the deployment does otherwise.
-func other(what string) sight { return sight{isSeen: true, differs: what} }
-
 // sameIf is same where something holds, else what is otherwise.
 func sameIf(holds bool, what string) sight {
 	if holds {
 		return same
 	}
-	return other(what)
+	return sight{true, what}
 }
 
 // row is a row of decisions.md of which one exchange can show something.
@@ -69,7 +66,7 @@ func schemaRows() (list []row) {
 			}
 			for _, fault := range x.againstOurs() {
 				if s.fault.MatchString(fault.say()) {
-					return other(fault.say())
+					return sight{true, fault.say()}
 				}
 			}
 			return same
@@ -107,7 +104,7 @@ func formRows() (list []row) {
 			seen := unseen
 			for _, v := range f.texts(x) {
 				if !f.form.MatchString(fmt.Sprint(v)) {
-					return other(f.what)
+					return sight{true, f.what}
 				}
 				seen = same
 			}

@@ -23,20 +23,16 @@ func NewBookingID(t testing.TB, s *server.Server, key string) string {
 
 // KeyedCall calls with an Idempotency-Key.
 func KeyedCall(s *server.Server, key, idempotency, target, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest("POST", target, strings.NewReader(body))
-	r.Header.Set("x-api-key", key)
-	r.Header.Set("Idempotency-Key", idempotency)
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	return w
+	return Ask(s, key, "POST", target, body, "Idempotency-Key: "+idempotency)
 }
 
-// Ask sends one request, with a key unless it is "".
-func Ask(s *server.Server, key, method, target, body string) *httptest.ResponseRecorder {
+// Ask sends one request, with a key unless it is "", and with headers, "Name: value".
+func Ask(s http.Handler, key, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	if key != "" {
 		r.Header.Set("x-api-key", key)
 	}
+	addHeaders(r, headers)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w
@@ -46,13 +42,17 @@ func Ask(s *server.Server, key, method, target, body string) *httptest.ResponseR
 func RequestFrom(s http.Handler, from, method, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
 	r.RemoteAddr = from
+	addHeaders(r, headers)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func addHeaders(r *http.Request, headers []string) {
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Add(name, value)
 	}
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	return w
 }
 
 // Answer is as much of any answer as these tests look at.
@@ -91,10 +91,7 @@ type Answer struct {
 // Call sends a request with a key, and reads its answer.
 func Call(t testing.TB, s http.Handler, key, method, target, body string) (a Answer) {
 	t.Helper()
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("x-api-key", key)
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
+	w := Ask(s, key, method, target, body)
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
 		t.Errorf("%s %s: %v: %s", method, target, err, w.Body)
 	}

@@ -90,12 +90,12 @@ func (x PeerCall) Documented(t *testing.T, webhook string) {
 	}
 	for name, values := range x.header {
 		if !slices.Contains(known, name) || len(values) != 1 {
-			c.Fail("header", "%s is %q", name, values)
+			fail(c, "header", "%s is %q", name, values)
 		}
 	}
 	var body any
 	if err := json.Unmarshal([]byte(x.Body), &body); err != nil {
-		c.Fail("body", "is no JSON: %v", err)
+		fail(c, "body", "is no JSON: %v", err)
 	}
 	media := x.header.Get("Content-Type")
 	c.Check(Object(item, "post", "requestBody", "content", media)["schema"], webhook, body, "body")

@@ -3,7 +3,6 @@ package rig
 import (
 	"bytes"
 	"fmt"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -71,8 +70,7 @@ func (s *Witnessed) Ask() {
 
 // Get returns the answer of GET /checkpoint.
 func (s *Witnessed) Get(query string) (int, string) {
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest("GET", "/checkpoint"+query, nil))
+	w := Ask(s, "", "GET", "/checkpoint"+query, "")
 	return w.Code, w.Body.String()
 }
 
@@ -81,8 +79,7 @@ func (s *Witnessed) Refusals(name string) string { return s.Metric("refused_tota
 
 // Metric returns one of what /metrics has of a witness: waybill_witness_ and what.
 func (s *Witnessed) Metric(what, name string) string {
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	w := Ask(s, "", "GET", "/metrics", "")
 	_, rest, _ := strings.Cut(w.Body.String(), `waybill_witness_`+what+`{witness="`+name+`"} `)
 	value, _, _ := strings.Cut(rest, "\n")
 	return value

@@ -44,19 +44,6 @@ func (c *Checker) Check(schema any, at string, v any, place string) {
 	}
 }
 
-// CheckErrors checks that each entry of an envelope is of a kind that the answer may list.
-func (c *Checker) CheckErrors(answer map[string]any, at string, body any) {
-	allowed := map[string]any{"anyOf": Elements(answer["x-errors"])}
-	for i, e := range Elements(c.Doc.Object(body)["errors"]) {
-		c.Check(allowed, at+"/x-errors", e, fmt.Sprintf("body.errors[%d]", i))
-	}
-}
-
-// Fail notes a problem that no keyword is about, in words.
-func (c *Checker) Fail(place, format string, args ...any) {
-	c.fail(Problem{Place: place, Keyword: "words", Want: fmt.Sprintf(format, args...)})
-}
-
 func (c *Checker) fail(p Problem) {
 	c.Problems = append(c.Problems, p)
 }
