@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"waybill/booking/ids"
-	"waybill/booking/packing"
-	"waybill/booking/pages"
 )
 
 // Frozen is the state at an instant, to be read without the lock. Making one takes the same time however
@@ -22,7 +20,7 @@ type Frozen struct {
 	// reads. The caller may rest there.
 	Step func()
 
-	packed pages.Frozen
+	packed frozenPages
 }
 
 // Freeze returns the state as it is.
@@ -71,8 +69,8 @@ func (f Frozen) walk(from, step int) iter.Seq[*Booking] {
 }
 
 // Packed returns a booking as a snapshot has it; both parts are empty where its tickets have all moved away.
-func (f Frozen) Packed(number int) packing.Record {
-	return packing.Split(f.packed.At(number))
+func (f Frozen) Packed(number int) Packed {
+	return split(f.packed.At(number))
 }
 
 // Restoring puts back the bookings of a snapshot, whose runs are there. Until Done, no booking is found by an
@@ -102,7 +100,7 @@ func (r *Restoring) Booking(text string) error {
 		return nil
 	}
 	b := &r.room
-	err := b.unpack(packing.Split(text), s.order)
+	err := b.unpack(split(text), s.order)
 	if err == nil && b.isWrong() {
 		err = errPacked
 	}

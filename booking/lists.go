@@ -3,16 +3,13 @@ package booking
 import (
 	"math"
 	"slices"
-	"sort"
 	"time"
 
 	"waybill/booking/ids"
-	"waybill/booking/tally"
 	"waybill/schedule"
 )
 
-// listKey names a list: a partner's bookings that leave on a UTC day, or all of them, with how many tickets
-// each has. Pages of tickets are found without going through what comes before them.
+// listKey names a list: the numbers of a partner's bookings that leave on a UTC day, or of all of them.
 type listKey struct {
 	partner ids.ID
 	day     schedule.Day
@@ -28,7 +25,8 @@ func (b *Booking) appendListKeys(list []listKey) []listKey {
 	return append(list, listKey{b.Partner, anyDay}, listKey{b.Partner, schedule.DayOf(b.Departure())})
 }
 
-// relist puts a booking on its lists as it is now; was is how it was, nil for a new one.
+// relist puts a booking on its lists as it is now; was is how it was, nil for a new one. Whoever reads a list
+// without the lock has its numbers: what is taken out, or comes anywhere but at the end, makes a new one.
 func (s Recorder) relist(was, now *Booking) {
 	var roomBefore, roomAfter [2]listKey
 	before := roomBefore[:0]
@@ -38,9 +36,12 @@ func (s Recorder) relist(was, now *Booking) {
 	after := now.appendListKeys(roomAfter[:0])
 	for _, key := range before {
 		if slices.Contains(after, key) {
-			l := s.lists[key]
-			l.Counts.Add(l.Position(now.number), len(now.Tickets)-len(was.Tickets))
-		} else if l := s.lists[key]; l.Remove(was.number) {
+			continue
+		}
+		l := s.lists[key]
+		at, _ := slices.BinarySearch(l, now.number)
+		s.lists[key] = slices.Concat(l[:at], l[at+1:])
+		if len(s.lists[key]) == 0 {
 			delete(s.lists, key)
 		}
 	}
@@ -49,34 +50,32 @@ func (s Recorder) relist(was, now *Booking) {
 			continue
 		}
 		l := s.lists[key]
-		if l == nil {
-			l = new(tally.List)
-			s.lists[key] = l
+		at, _ := slices.BinarySearch(l, now.number)
+		if behind := l[at:]; len(behind) == 0 { // as almost always
+			s.lists[key] = append(l, now.number)
+		} else {
+			s.lists[key] = slices.Concat(l[:at], []uint32{now.number}, behind)
 		}
-		l.Insert(now.number, len(now.Tickets))
 	}
+}
+
+// listed returns the numbers of a partner's bookings, of those that leave on a UTC day or of all.
+func (s *State) listed(partner ids.ID, day *schedule.Day) []uint32 {
+	key := listKey{partner, anyDay}
+	if day != nil {
+		key.day = *day
+	}
+	return s.lists[key]
 }
 
 // List returns a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their
 // number.
 func (s *State) List(partner ids.ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
-	numbers := s.listed(partner, day).Numbers
+	numbers := s.listed(partner, day)
 	for i := len(numbers) - 1 - skip; i >= 0 && len(page) < take; i-- {
 		page = append(page, s.at(numbers[i]))
 	}
 	return page, len(numbers)
-}
-
-// listed returns the list of a partner, of a day or of all.
-func (s *State) listed(partner ids.ID, day *schedule.Day) *tally.List {
-	key := listKey{partner, anyDay}
-	if day != nil {
-		key.day = *day
-	}
-	if l := s.lists[key]; l != nil {
-		return l
-	}
-	return new(tally.List)
 }
 
 // Order is a ticket and the booking it is in.
@@ -85,37 +84,34 @@ type Order struct {
 	Ticket  *Ticket
 }
 
-// Orders returns a page of a partner's tickets, those of the newest booking first, and how many there are.
-// day keeps those of bookings that leave on that UTC calendar day, created those of bookings made on that.
-func (s *State) Orders(partner ids.ID, day, created *schedule.Day, skip, take int) (page []Order, total int) {
-	l := s.listed(partner, day)
-	first := 0
-	end := len(l.Numbers)
-	if created != nil { // bookings are numbered as they are made
-		first = s.madeBy(l, *created)
-		end = s.madeBy(l, *created+1)
-	}
-	last := l.Counts.Before(end)
-	total = last - l.Counts.Before(first)
-	if skip >= total {
-		return nil, total
-	}
-	at := l.Counts.Find(last - 1 - skip)
-	skip -= last - l.Counts.Before(at+1) // of this booking's tickets
-	for ; at >= first && len(page) < take; at-- {
-		b := s.at(l.Numbers[at])
-		for i := skip; i < len(b.Tickets) && len(page) < take; i++ {
-			page = append(page, Order{b, &b.Tickets[i]})
-		}
-		skip = 0
-	}
-	return page, total
+// Orders are a partner's tickets as they were at an instant, to be read without the lock.
+type Orders struct {
+	frozen  Frozen
+	numbers []uint32
+	created *schedule.Day
 }
 
-// madeBy returns how many bookings of a list were made before a day (UTC).
-func (s *State) madeBy(l *tally.List, day schedule.Day) int {
-	start := day.In(time.UTC).UnixMilli()
-	return sort.Search(len(l.Numbers), func(i int) bool {
-		return s.at(l.Numbers[i]).Created >= start
-	})
+// Orders returns the tickets of a partner. day keeps those of bookings that leave on that UTC calendar day,
+// created those of bookings made on that.
+func (s *State) Orders(partner ids.ID, day, created *schedule.Day) Orders {
+	return Orders{s.Freeze(), s.listed(partner, day), created}
+}
+
+// Page returns a page of the tickets, those of the newest booking first, and how many there are in all.
+func (o *Orders) Page(skip, take int) (page []Order, total int) {
+	for _, number := range slices.Backward(o.numbers) {
+		created, tickets := packedCounts(o.frozen.packed.At(int(number)))
+		if o.created != nil && schedule.DayOf(time.UnixMilli(created).UTC()) != *o.created {
+			continue
+		}
+		total += tickets
+		if skip < tickets && len(page) < take {
+			b := o.frozen.At(int(number))
+			for i := skip; i < tickets && len(page) < take; i++ {
+				page = append(page, Order{b, &b.Tickets[i]})
+			}
+		}
+		skip = max(0, skip-tickets)
+	}
+	return page, total
 }

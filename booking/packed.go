@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"waybill/booking/ids"
-	"waybill/booking/packing"
 )
 
 // A state keeps each booking packed into one text: with its tickets it takes a third of what the structs do,
@@ -28,7 +27,7 @@ const (
 // pack returns a booking, packed.
 func (s Recorder) pack(x *Booking) string {
 	var room [512]byte
-	text := packing.Append(s.room[:0], x.appendFacts(room[:0]))
+	text := AppendText(s.room[:0], x.appendFacts(room[:0]))
 	for i := range x.Tickets {
 		text = append(text, x.Tickets[i].Passenger...)
 	}
@@ -92,21 +91,31 @@ func (l *Leg) appendTo(b []byte) []byte {
 // packedIDs returns the ids with which a packed booking starts, its own and its partner's; none where the
 // text is empty.
 func packedIDs(text string) (own, partner ids.ID) {
-	facts := packing.Reader{Rest: packing.Split(text).Facts}
+	facts := reader{Rest: split(text).Facts}
 	own = facts.ID()
 	partner = facts.ID()
 	return own, partner
 }
 
+// packedCounts returns when a packed booking was made, and how many tickets it has, without reading them.
+func packedCounts(text string) (created int64, tickets int) {
+	facts := reader{Rest: split(text).Facts}
+	facts.Take(2 * uint64(len(ids.ID{})))
+	created = facts.Signed()
+	facts.Signed() // when it was changed
+	facts.Number() // its line
+	return created, int(facts.Number())
+}
+
 // unpacking is a booking's text while it is read.
 type unpacking struct {
-	packing.Reader
+	reader
 	runs []*Run // by number
 }
 
 // unpack fills a booking with what is packed. The room of its tickets is used again.
-func (b *Booking) unpack(p packing.Record, runs []*Run) error {
-	u := unpacking{packing.Reader{Rest: p.Facts}, runs}
+func (b *Booking) unpack(p Packed, runs []*Run) error {
+	u := unpacking{reader{Rest: p.Facts}, runs}
 	b.ID = u.ID()
 	b.Partner = u.ID()
 	b.Created = u.Signed()
@@ -121,7 +130,7 @@ func (b *Booking) unpack(p packing.Record, runs []*Run) error {
 		b.Tickets = make([]Ticket, n)
 	}
 	b.Tickets = b.Tickets[:n]
-	passengers := packing.Reader{Rest: p.Passengers}
+	passengers := reader{Rest: p.Passengers}
 	for i := range b.Tickets {
 		t := &b.Tickets[i]
 		*t = Ticket{ID: u.ID()}

@@ -9,21 +9,18 @@ import (
 	"time"
 
 	"waybill/booking/ids"
-	"waybill/booking/packing"
-	"waybill/booking/pages"
 	"waybill/booking/seating"
-	"waybill/booking/tally"
 	"waybill/schedule"
 )
 
 // State remembers all bookings. It has no method that changes it: see [Recorder].
 type State struct {
-	packed     pages.List // bookings by number, see pack; "" once all tickets have moved away
-	room       []byte     // to pack one in
-	fresh      Booking    // room for one that is being sold
+	packed     pageList // bookings by number, see pack; "" once all tickets have moved away
+	room       []byte   // to pack one in
+	fresh      Booking  // room for one that is being sold
 	byID       *ids.Index
 	byTicket   *ids.Index
-	lists      map[listKey]*tally.List
+	lists      map[listKey][]uint32 // numbers of bookings, rising
 	forms      map[string]*schedule.Form
 	runs       map[ids.RunID]*Run
 	order      []*Run // in the order they were first sold
@@ -54,7 +51,7 @@ func NewRecorder() Recorder {
 	return Recorder{&State{
 		byID:       ids.NewIndex(),
 		byTicket:   ids.NewIndex(),
-		lists:      map[listKey]*tally.List{},
+		lists:      map[listKey][]uint32{},
 		forms:      map[string]*schedule.Form{},
 		runs:       map[ids.RunID]*Run{},
 		seatings:   map[schedule.RunKey]*seats{},
@@ -89,11 +86,11 @@ func (s *State) PartnerOf(id ids.ID) (partner ids.ID, found bool) {
 
 // at returns the booking with a number; nil once all tickets have moved away.
 func (s *State) at(number uint32) *Booking {
-	return bookingAt(&s.packed.Frozen, s.order, int(number))
+	return bookingAt(&s.packed.frozenPages, s.order, int(number))
 }
 
 // bookingAt returns the booking with a number.
-func bookingAt(packed *pages.Frozen, runs []*Run, number int) *Booking {
+func bookingAt(packed *frozenPages, runs []*Run, number int) *Booking {
 	b := new(Booking)
 	if !readBooking(packed, runs, number, b) {
 		return nil
@@ -102,13 +99,13 @@ func bookingAt(packed *pages.Frozen, runs []*Run, number int) *Booking {
 }
 
 // readBooking fills b with the booking that has a number, and reports whether there is one.
-func readBooking(packed *pages.Frozen, runs []*Run, number int, b *Booking) bool {
+func readBooking(packed *frozenPages, runs []*Run, number int, b *Booking) bool {
 	text := packed.At(number)
 	if text == "" {
 		return false
 	}
 	b.number = uint32(number)
-	if err := b.unpack(packing.Split(text), runs); err != nil {
+	if err := b.unpack(split(text), runs); err != nil {
 		panic(err) // what is in memory was packed here
 	}
 	return true

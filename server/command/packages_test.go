@@ -13,8 +13,8 @@ import (
 
 // leanPackages are those of the lean binary: all there are, but for server/lab and what only tests have.
 var leanPackages = []string{
-	"auth", "auth/oidc", "auth/secret", "booking", "booking/books", "booking/ids", "booking/packing",
-	"booking/pages", "booking/seating", "booking/tally", "report", "report/table", "schedule", "schedule/fare",
+	"auth", "auth/oidc", "auth/secret", "booking", "booking/books", "booking/ids",
+	"booking/seating", "report", "report/table", "schedule", "schedule/fare",
 	"schedule/fold", "schedule/gtfs", "schedule/gtfs/feed", "schedule/journey", "server", "server/api/company",
 	"server/api/legacy", "server/api/partner", "server/api/reference", "server/api/search",
 	"server/command", "server/command/terminal", "server/docs", "server/frame/resource",

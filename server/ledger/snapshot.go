@@ -12,7 +12,6 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/booking/ids"
-	"waybill/booking/packing"
 	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
@@ -296,7 +295,7 @@ func (t *thawing) readBooking(c *wire.Coder) {
 	c.R.Member("passengers")
 	passengers := c.R.Bytes()
 	if len(t.facts) > 0 {
-		x.text = append(packing.Append(x.text, t.facts), passengers...)
+		x.text = append(booking.AppendText(x.text, t.facts), passengers...)
 	}
 	x.ends = append(x.ends, len(x.text))
 	if len(x.ends) == batchSize && c.R.Err() == nil {

@@ -114,9 +114,8 @@ func errKeptReports(wait time.Duration) error {
 // ListReports answers GET /v2/reports/company/orders.
 func (s *Portal) ListReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	return web.ShowPage(s.Core, w, web.NewQuery(r), "reports", web.MaxReports,
-		func(st ledger.State, skip, take int) ([]*report.Report, int, uint64) {
-			list, total := st.Reports.List(p.Access.Company.ID, skip, take)
-			return list, total, live.All
+		func(st ledger.State, skip, take int) (func() ([]*report.Report, int), uint64) {
+			return web.Page(st.Reports.List(p.Access.Company.ID, skip, take)), live.All
 		}, func(w *wire.Writer, r *report.Report, _ time.Time) {
 			writeReport(w, "", r)
 		})

@@ -127,9 +127,10 @@ func (s *Adapter) ListOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 	leaves := q.OptionalDay("departureDate")
 	created := q.OptionalDay("createdAt")
 	return web.ShowPage(s.Core, w, q, "orders", web.MaxBookings,
-		func(st ledger.State, skip, take int) ([]booking.Order, int, uint64) {
-			list, total := st.Bookings.Orders(ids.ID(p.ID), leaves, created, skip, take)
-			return list, total, st.PartnerLine(ids.ID(p.ID))
+		func(st ledger.State, skip, take int) (func() ([]booking.Order, int), uint64) {
+			orders := st.Bookings.Orders(ids.ID(p.ID), leaves, created)
+			list := func() ([]booking.Order, int) { return orders.Page(skip, take) }
+			return list, st.PartnerLine(ids.ID(p.ID))
 		}, s.writeOrder)
 }
 

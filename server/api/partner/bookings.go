@@ -205,9 +205,8 @@ func (s *Seller) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	q := web.NewQuery(r)
 	only := q.OptionalDay("departureDate")
 	return web.ShowPage(s.Core, w, q, "bookings", web.MaxBookings,
-		func(st ledger.State, skip, take int) ([]*booking.Booking, int, uint64) {
-			list, total := st.Bookings.List(ids.ID(p.ID), only, skip, take)
-			return list, total, st.PartnerLine(ids.ID(p.ID))
+		func(st ledger.State, skip, take int) (func() ([]*booking.Booking, int), uint64) {
+			return web.Page(st.Bookings.List(ids.ID(p.ID), only, skip, take)), st.PartnerLine(ids.ID(p.ID))
 		}, func(w *wire.Writer, b *booking.Booking, now time.Time) {
 			s.resources.Booking(w, "", b, now)
 		})

@@ -95,35 +95,43 @@ func (q *query) TakeSkip(most int) (take, skip int) {
 }
 
 // ShowPage answers with the page that a query asks for of what find returns, and how many there are in all,
-// once the line is kept that they rest on.
+// once the line is kept that they rest on. What find returns as list is called without the lock.
 func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most int,
-	find func(st ledger.State, skip, take int) (page []T, total int, line uint64),
+	find func(st ledger.State, skip, take int) (list func() (page []T, total int), line uint64),
 	write func(*wire.Writer, T, time.Time)) error {
 	take, skip := q.TakeSkip(most)
 	if err := q.Err(); err != nil {
 		return err
 	}
 	body, err := s.makePage(w.(*Recorder), q.request, func(body *wire.Writer) error {
-		var page []T
-		var total int
+		var list func() ([]T, int)
 		var now time.Time
 		err := s.Store.ViewOn(func(st ledger.State, at time.Time) (line uint64) {
 			now = at
-			page, total, line = find(st, skip, take)
+			list, line = find(st, skip, take)
 			return line
 		})
+		if err != nil {
+			return err
+		}
+		page, total := list()
 		wire.Reply(body, func(w *wire.Writer) {
 			wire.Each(w, name, page, func(x T) {
 				write(w, x, now)
 			})
 			w.Int("total", int64(total))
 		})
-		return err
+		return nil
 	})
 	if err == nil {
 		SendBody(w, http.StatusOK, ContentType, body)
 	}
 	return err
+}
+
+// Page has a page that was found under the lock.
+func Page[T any](page []T, total int) func() ([]T, int) {
+	return func() ([]T, int) { return page, total }
 }
 
 // pagesAtOnce is how many pages of lists are made at a time. A page may have millions of bytes, which count

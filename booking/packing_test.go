@@ -1,4 +1,4 @@
-package packing
+package booking
 
 import (
 	"encoding/binary"
@@ -17,9 +17,9 @@ func TestWhatIsPutInComesOut(t *testing.T) {
 		b = binary.AppendVarint(b, n)
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	b = Append(b, "Lesia")
+	b = AppendText(b, "Lesia")
 	for cut := range len(b) + 1 {
-		r := Reader{Rest: string(b[:cut])}
+		r := reader{Rest: string(b[:cut])}
 		good := r.ID() == id
 		for _, n := range numbers {
 			good = r.Signed() == n && good
@@ -34,11 +34,11 @@ func TestWhatIsPutInComesOut(t *testing.T) {
 
 // A number that never ends is no number, nor one that ends in nothing: each has one form.
 func TestANumberThatNeverEnds(t *testing.T) {
-	r := Reader{Rest: "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"}
+	r := reader{Rest: "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"}
 	if r.Number(); !r.Bad {
 		t.Error("it was taken for one")
 	}
-	longer := Reader{Rest: "\x81\x00"}
+	longer := reader{Rest: "\x81\x00"}
 	if longer.Number(); !longer.Bad {
 		t.Error("a number that is longer than it must be was taken for one")
 	}

@@ -1,4 +1,4 @@
-package pages
+package booking
 
 import (
 	"math/rand/v2"
@@ -10,11 +10,11 @@ import (
 // A copy stays as it was, whatever becomes of the list, and the list does not notice its copies.
 func TestACopyStaysAsItWas(t *testing.T) {
 	type copied struct {
-		frozen Frozen
+		frozen frozenPages
 		want   []string
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var l List
+	var l pageList
 	var want []string
 	var copies []copied
 	for i := range 5_000 {
@@ -31,7 +31,7 @@ func TestACopyStaysAsItWas(t *testing.T) {
 			copies = append(copies, copied{l.Freeze(), slices.Clone(want)})
 		}
 	}
-	copies = append(copies, copied{l.Frozen, want})
+	copies = append(copies, copied{l.frozenPages, want})
 	for _, c := range copies {
 		var got []string
 		for i := range c.frozen.Len() {
@@ -45,8 +45,8 @@ func TestACopyStaysAsItWas(t *testing.T) {
 
 // A copy is read while the list changes; the race detector looks on.
 func TestACopyIsReadWhileTheListChanges(t *testing.T) {
-	var l List
-	for range 2 * size {
+	var l pageList
+	for range 2 * pageSize {
 		l.Append("a")
 	}
 	was := l.Freeze()
@@ -58,11 +58,11 @@ func TestACopyIsReadWhileTheListChanges(t *testing.T) {
 		}
 		done <- n
 	}()
-	for i := range 3 * size {
+	for i := range 3 * pageSize {
 		l.Append("longer")
 		l.Set(i, "longer")
 	}
-	if n := <-done; n != 2*size {
-		t.Errorf("%d bytes, want %d", n, 2*size)
+	if n := <-done; n != 2*pageSize {
+		t.Errorf("%d bytes, want %d", n, 2*pageSize)
 	}
 }
