@@ -11,7 +11,7 @@ import (
 	"waybill/server/command"
 	"waybill/server/command/terminal"
 	"waybill/server/ledger"
-	"waybill/store/durable/pace"
+	"waybill/store/durable"
 )
 
 // What the linker writes into the binary of a release, which is built where there is no repository to ask.
@@ -35,7 +35,7 @@ func main() {
 		Env:    os.LookupEnv,
 		Stop:   ctx.Done(),
 
-		StepBack: pace.StepBack,
+		StepBack: durable.StepBack,
 	})
 	cancel()
 	os.Exit(code)

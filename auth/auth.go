@@ -1,8 +1,17 @@
 // Package auth remembers partners, users and their sessions, and decides which of them is calling.
 //
 // Partners call with an API key ([Partners]), users of companies in a session ([Accounts]). Of keys, tokens
-// and passwords only hashes are remembered; package secret makes them, and checks passwords and the tokens of
-// offers. The package keeps no files, makes nothing at random and reads no clock.
+// and passwords only hashes are remembered. API keys and the tokens of sessions are random ([NewKey],
+// [NewToken]), by a source that the caller gives. A password is derived slowly, and checked by [IsPassword].
+// The tokens of offers are signed by a [Ring], so that what was shown is what is charged, without anything
+// being stored per offer:
+//
+//	key, hash := auth.NewKey(rand.Reader)
+//	ring := auth.NewRing([]auth.SigningKey{auth.NewSigningKey(rand.Reader, 0)})
+//	token := ring.Sign(nil, payload) // payload[0] is spare
+//	payload, err := ring.Open(string(token))
+//
+// The package reads no clock, and no files but those of keys.
 package auth
 
 import (

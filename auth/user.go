@@ -27,7 +27,7 @@ type (
 		LastName  string   `json:"lastName"`
 		Password  Password `json:"password"`
 	}
-	// Password is what is kept of a password, as package secret makes it: PBKDF2-HMAC-SHA512, written as
+	// Password is what is kept of a password, as DerivePassword makes it: PBKDF2-HMAC-SHA512, written as
 	// pbkdf2-sha512$<iterations>$<salt>$<hash>.
 	Password string
 	// Access is a company that a user may sign in for.

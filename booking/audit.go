@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"waybill/booking/books"
 	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
@@ -227,13 +226,13 @@ func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 // words says a refund and how it came about.
 func (c *CanceledTicket) words() string {
 	var text strings.Builder
-	text.WriteString(books.Hundredths(c.Refund))
+	text.WriteString(Hundredths(c.Refund))
 	if c.Grace {
 		text.WriteString(" within the grace")
 	}
 	for _, t := range c.Terms {
-		text.WriteString(fmt.Sprintf(", rule %q %s %% %s", t.Rule, books.Hundredths(t.Percent),
-			books.Hundredths(t.Refund)))
+		text.WriteString(fmt.Sprintf(", rule %q %s %% %s", t.Rule, Hundredths(t.Percent),
+			Hundredths(t.Refund)))
 	}
 	return text.String()
 }
@@ -273,20 +272,20 @@ func (l *Leg) check(held *seats, ticket ids.ID, now time.Time) error {
 // Audit checks the books at an instant. No seat is sold twice on overlapping parts of a run. The seats that
 // are sold, held and free make up each bus. No refund is above the price that was paid. Every ticket is in
 // exactly one booking.
-func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, error) {
+func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 	x := newAudit(now)
 	all := s.Freeze()
 	var oversold error
 	var beside sync.WaitGroup
 	beside.Go(func() {
-		oversold = books.Guarded(func() { x.Surplus = all.Surplus(tt, now) })
+		oversold = Guarded(func() { x.Surplus = all.Surplus(tt, now) })
 	})
 	err := s.auditBookings(x, all)
 	beside.Wait()
 	if err = cmp.Or(err, oversold); err != nil {
 		return x.Books, err
 	}
-	err = books.Guarded(func() { s.auditRuns(x, tt) })
+	err = Guarded(func() { s.auditRuns(x, tt) })
 	return x.Books, cmp.Or(err, x.wrong)
 }
 
@@ -322,9 +321,9 @@ func (s *State) auditBookings(x *audit, all Frozen) error {
 	var wrong, wrongLater error
 	var beside sync.WaitGroup
 	beside.Go(func() {
-		wrongLater = books.Guarded(func() { later.bookings(s, all, half, all.Len()) })
+		wrongLater = Guarded(func() { later.bookings(s, all, half, all.Len()) })
 	})
-	wrong = books.Guarded(func() { x.bookings(s, all, 0, half) })
+	wrong = Guarded(func() { x.bookings(s, all, 0, half) })
 	beside.Wait()
 	x.say(later.wrong)
 	x.Books.Add(later.Books)
@@ -352,7 +351,7 @@ func (s *State) finds(x *ids.Index, id ids.ID, number uint32) bool {
 
 // audit is an audit under way.
 type audit struct {
-	*books.Books
+	*Books
 	now   time.Time
 	wrong error                     // the first; what is counted goes on
 	holds map[*seats][]seating.Hold // as the tickets have them
@@ -362,7 +361,7 @@ type audit struct {
 // newAudit returns books without a booking.
 func newAudit(now time.Time) *audit {
 	return &audit{
-		Books: books.New(),
+		Books: New(),
 		now:   now,
 		holds: map[*seats][]seating.Hold{},
 		sold:  map[*seats][]seating.Hold{},

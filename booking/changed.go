@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/books"
 	"waybill/booking/ids"
 	"waybill/schedule"
 )
@@ -188,7 +187,7 @@ func (s *State) nth(list []CanceledWithRun, i int) string {
 		done = "refunded"
 	}
 	return fmt.Sprintf("ticket %s of booking %s, partner %s, %s, with %s%s back", x.ID, x.Booking, x.Partner,
-		done, books.Hundredths(x.Refund), currency)
+		done, Hundredths(x.Refund), currency)
 }
 
 const (

@@ -5,8 +5,8 @@ const pageSize = 256
 
 type page [pageSize]string
 
-// A pageList is a long list of texts that can be copied at once, however long it is: the copy shares its pages
-// with the list, which copies a page before it changes what is on it. The zero value is empty.
+// A pageList is a long list of texts that can be copied at once, however long it is: the copy shares its
+// pages with the list, which copies a page before it changes what is on it. The zero value is empty.
 type pageList struct {
 	frozenPages
 	own []bool // by page: no copy has it, too

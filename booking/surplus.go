@@ -5,15 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/books"
 	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
 // Withdrawn returns the runs that have passengers and are no longer in the timetable in force, by day and
 // trip. It leaves out those that are over at an instant, and needs no lock.
-func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []books.Withdrawn) {
-	tickets := map[schedule.RunKey]*books.Withdrawn{}
+func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Withdrawn) {
+	tickets := map[schedule.RunKey]*Withdrawn{}
 	for l := range f.legsAhead(now) {
 		trip, known := tt.TripByID(l.Run.Form.Trip)
 		if known && tt.Scheduled(trip, l.Run.Day) { // also where it was cancelled
@@ -21,14 +20,14 @@ func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []books.W
 		}
 		key := l.Run.key()
 		if tickets[key] == nil {
-			tickets[key] = &books.Withdrawn{Run: ids.RunName{Trip: l.Run.Form.Trip, Day: key.Day}}
+			tickets[key] = &Withdrawn{Run: ids.RunName{Trip: l.Run.Form.Trip, Day: key.Day}}
 		}
 		tickets[key].Tickets++
 	}
 	for _, x := range tickets {
 		list = append(list, *x)
 	}
-	slices.SortFunc(list, func(a, b books.Withdrawn) int {
+	slices.SortFunc(list, func(a, b Withdrawn) int {
 		return a.Run.Compare(b.Run)
 	})
 	return list
@@ -77,7 +76,7 @@ type rider struct {
 // Surplus returns the surplus that imports have brought about: the runs that now have more passengers than
 // seats, and the seats that two tickets have on the same part of a run, each by day and trip. It leaves out
 // runs that are over at an instant, and needs no lock.
-func (f Frozen) Surplus(tt *schedule.Timetable, now time.Time) (list books.Surplus) {
+func (f Frozen) Surplus(tt *schedule.Timetable, now time.Time) (list Surplus) {
 	last := map[schedule.RunKey]*Run{}
 	for _, r := range f.Runs {
 		last[r.key()] = r
@@ -92,7 +91,7 @@ func (f Frozen) Surplus(tt *schedule.Timetable, now time.Time) (list books.Surpl
 		run := ids.RunName{Trip: form.Trip, Day: key.Day}
 		seats := int(form.Bus.Seats)
 		if taken := mostTaken(form, all); taken > seats {
-			list.Oversold = append(list.Oversold, books.Oversold{Run: run, Taken: taken, Seats: seats})
+			list.Oversold = append(list.Oversold, Oversold{Run: run, Taken: taken, Seats: seats})
 		}
 		for _, x := range shared(form, all) {
 			x.Run = run
@@ -116,14 +115,14 @@ func mostTaken(form *schedule.Form, riders []rider) int {
 }
 
 // shared returns the seats that two of a run's passengers have on the same part of the run, which has a form.
-func shared(form *schedule.Form, riders []rider) (list []books.Shared) {
+func shared(form *schedule.Form, riders []rider) (list []Shared) {
 	bySeat := map[int16][]*rider{}
 	for i := range riders {
 		r := &riders[i]
 		seat := r.leg.Seat
 		for _, other := range bySeat[seat] {
 			if r.leg.ride().Meets(other.leg.ride(), form) {
-				list = append(list, books.Shared{Seat: seat, Tickets: [2]ids.ID{other.ticket, r.ticket}})
+				list = append(list, Shared{Seat: seat, Tickets: [2]ids.ID{other.ticket, r.ticket}})
 			}
 		}
 		bySeat[seat] = append(bySeat[seat], r)

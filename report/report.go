@@ -1,6 +1,7 @@
-// Package report keeps the reports of orders that companies ask for; package table writes them as CSV.
+// Package report keeps the reports of orders that companies ask for, and writes them as CSV that spreadsheets
+// read ([Write]).
 //
-// A [State] is changed only by events, as in package booking. The package has no lock, clock or I/O of its
+// A [State] is changed only by events, as in package booking. The package has no lock, clock or files of its
 // own.
 package report
 

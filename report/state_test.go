@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -12,15 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// day0 is when the reports of the tests are asked for.
-var day0 = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-
-// id is the n-th in order.
-func id(n int) (id ids.ID) {
-	binary.BigEndian.PutUint64(id[8:], uint64(n))
-	return id
-}
 
 // asked is a state of five reports, the odd ones of a, in the order they were asked for.
 func asked() Recorder {

@@ -10,6 +10,7 @@
 //	trip, ok := tt.TripByID("kl-0530")
 //	leg := schedule.Leg{Trip: trip, Day: day, From: 0, To: 2}
 //	start := tt.Start(&leg)
+//	list := schedule.Discounted(tt, &leg, schedule.FaresOf(tt).Base(&leg)) // a price for each currency
 //
 // Journeys are found, and priced, by the sub-package journey. A feed in GTFS becomes Tables in gtfs.
 //

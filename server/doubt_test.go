@@ -18,7 +18,6 @@ import (
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
-	"waybill/server/ledger/held"
 	"waybill/server/operate/admin"
 	"waybill/server/operate/stand"
 	"waybill/server/reach/provider"
@@ -62,7 +61,7 @@ func (p *pausing) goOn() {
 // keptBy returns a test bench whose lines a keeper keeps.
 func keptBy(lab *stand.Lab, k *pausing) *stand.Lab {
 	open := lab.Open
-	lab.Open = func(o *held.Options, start time.Time) {
+	lab.Open = func(o *ledger.Options, start time.Time) {
 		open(o, start)
 		o.Keep = k.keep
 	}

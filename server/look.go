@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"waybill/server/ledger"
-	"waybill/server/ledger/held"
 	"waybill/store/durable"
 )
 
@@ -20,7 +19,7 @@ func Look(cfg Config) (*Server, error) {
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
 		return nil, err
 	}
-	st, err := held.Look(s.storeOptions())
+	st, err := ledger.Look(s.storeOptions())
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,6 @@ import (
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/ledger/held"
 	"waybill/server/machines/keep"
 	"waybill/server/operate/admin"
 	"waybill/server/operate/carrier"
@@ -269,7 +268,7 @@ func (s *Server) openStore(start time.Time) error {
 		}
 		options.Keep = s.keeper.Keep
 	}
-	st, fresh, err := held.Open(options)
+	st, fresh, err := ledger.Open(options)
 	if err != nil && s.keeper != nil {
 		s.keeper.Close()
 	}
@@ -279,7 +278,7 @@ func (s *Server) openStore(start time.Time) error {
 }
 
 // storeOptions returns how the journal is kept.
-func (s *Server) storeOptions() held.Options {
+func (s *Server) storeOptions() ledger.Options {
 	now := func(st ledger.State) time.Time {
 		if s.options.Verb {
 			return st.Clock().At(s.Config.Now()) // one that is not set is not ahead
@@ -293,7 +292,7 @@ func (s *Server) storeOptions() held.Options {
 			witnesses = append(witnesses, w.Key.Name)
 		}
 	}
-	return held.Options{
+	return ledger.Options{
 		FS:          s.Config.FS,
 		Witnesses:   witnesses,
 		Log:         s.Log,

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/live"
@@ -15,7 +14,7 @@ import (
 // begin journals the start, and opens the state for updates. A new directory holds the key that it signs
 // with before its first line; a directory with lines and no key is a copy.
 func (st *Store[S, E]) begin(x *start[S, E]) error {
-	key, err := signing.PrivateKey(x.fsys)
+	key, err := checkpoint.OwnKey(x.fsys)
 	switch {
 	case err != nil:
 		return err
@@ -66,14 +65,14 @@ func (st *Store[S, E]) openValue(x *start[S, E], lines ...live.Own) error {
 
 // makeKey makes the key of a new directory.
 func makeKey(fsys durable.FS, random io.Reader) (ed25519.PrivateKey, error) {
-	key, err := signing.NewKey(random)
+	key, err := checkpoint.NewKey(random)
 	if err != nil {
 		return nil, err
 	}
-	if err := signing.PublishPrivateKey(fsys, key); err != nil {
+	if err := checkpoint.PublishPrivateKey(fsys, key); err != nil {
 		return nil, err
 	}
-	return key, signing.PublishPublicKey(fsys, key)
+	return key, checkpoint.PublishPublicKey(fsys, key)
 }
 
 // beginCopy journals the first start of a copy, after a line that gives it a name of its own. It holds the

@@ -14,9 +14,9 @@ import (
 
 	"waybill/store"
 	"waybill/store/checkpoint"
-	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
+	"waybill/store/inspect"
 	"waybill/store/journal"
 )
 
@@ -73,7 +73,7 @@ func TestBackupBesideWriters(t *testing.T) {
 		}
 		out := durable.Dir(path.Join(to, fmt.Sprint(k)))
 		before := acknowledged.Load()
-		if err := copies.Backup(durable.Dir(dir), out, true); err != nil {
+		if err := inspect.Backup(durable.Dir(dir), out, true); err != nil {
 			t.Fatal(err)
 		}
 		pause.Lock()
@@ -84,7 +84,7 @@ func TestBackupBesideWriters(t *testing.T) {
 		copied := open(t, config(out))
 		put(t, copied, add{N: 1})
 		closeStore(t, copied)
-		if err := copies.Backup(durable.Dir(dir), out, true); err == nil {
+		if err := inspect.Backup(durable.Dir(dir), out, true); err == nil {
 			t.Error("a backup was written into a directory that is not empty")
 		}
 		pause.Unlock()
@@ -100,7 +100,7 @@ func TestBackupOfATornEnd(t *testing.T) {
 	last := named(all, "journal/")[1]
 	all[last] = all[last][:len(all[last])-3]
 	out := within{newDisk(), "b"}
-	if err := copies.Backup(diskOf(all), out, false); err != nil {
+	if err := inspect.Backup(diskOf(all), out, false); err != nil {
 		t.Fatal(err)
 	}
 	rep, _, err := check(config(out), false)
@@ -130,14 +130,14 @@ func TestACopyThatEndsElsewhereIsNone(t *testing.T) {
 	journals := named(all, "journal/")
 	for _, name := range []string{journals[0], journals[len(journals)-1]} {
 		to := newDisk()
-		err := copies.Backup(&losing{diskOf(all), name, to}, within{to, "b"}, false)
+		err := inspect.Backup(&losing{diskOf(all), name, to}, within{to, "b"}, false)
 		if err == nil || !strings.Contains(err.Error(), "the last line should be line ") {
 			t.Errorf("without %s a backup says %v", name, err)
 		}
 	}
 	to := newDisk()
 	from := &losing{diskOf(all), journals[0], to}
-	_, err := repair(config(from), within{to, "b"}, copies.Cut{At: 3, Reason: "x", Force: true})
+	_, err := repair(config(from), within{to, "b"}, inspect.Cut{At: 3, Reason: "x", Force: true})
 	if err == nil || !strings.Contains(err.Error(), "the last line should be line 3") {
 		t.Errorf("without %s a repair says %v", journals[0], err)
 	}
@@ -169,7 +169,7 @@ func TestBackupBesideACheckpoint(t *testing.T) {
 		states = append(states, d.files())
 	}
 	out := within{newDisk(), "b"}
-	if err := copies.Backup(moving{&held{files: states[0]}, states[1]}, out, true); err != nil {
+	if err := inspect.Backup(moving{&held{files: states[0]}, states[1]}, out, true); err != nil {
 		t.Fatal(err)
 	}
 	if rep, end, err := check(config(out), false); err != nil || end.total != 2 || rep.Checkpoints != 3 {
@@ -196,14 +196,14 @@ func TestRepair(t *testing.T) {
 		7: "has a personal part that is not the original", 1: "the first line cannot be cut", 100: "not good",
 	} {
 		to := newDisk()
-		_, err := repair(config(diskOf(spoilt)), within{to, "b"}, copies.Cut{At: cutAt, Reason: "x"})
+		_, err := repair(config(diskOf(spoilt)), within{to, "b"}, inspect.Cut{At: cutAt, Reason: "x"})
 		if len(to.files()) > 0 || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("cut at %d: %v", cutAt, err)
 		}
 	}
 	to := newDisk()
 	out := within{to, "b"}
-	loss, err := repair(config(diskOf(spoilt)), out, copies.Cut{At: 6, Reason: `one "bit"`})
+	loss, err := repair(config(diskOf(spoilt)), out, inspect.Cut{At: 6, Reason: `one "bit"`})
 	if err != nil || loss.Lines != 0 {
 		t.Fatalf("%d lines that were not damaged, %v", loss.Lines, err)
 	}
@@ -265,7 +265,7 @@ func TestRepairTwice(t *testing.T) {
 	}
 	closeStore(t, st)
 	for i, cutAt := range []uint64{9, 5} {
-		cut := copies.Cut{At: cutAt, Reason: "x", Force: true}
+		cut := inspect.Cut{At: cutAt, Reason: "x", Force: true}
 		if _, err := repair(config(dirs[i]), dirs[i+1], cut); err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"waybill/store"
-	"waybill/store/copies"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // life is what one process after the other does with a store, by the steps of a workload, until it is killed
@@ -234,7 +234,7 @@ func (l *life) backup() error {
 	l.mu.Lock()
 	l.backed = l.sure
 	l.mu.Unlock()
-	return copies.Backup(l.fsys, within{l.fsys, backupDir}, true)
+	return inspect.Backup(l.fsys, within{l.fsys, backupDir}, true)
 }
 
 // checkBackup: one that has its FORMAT is whole.

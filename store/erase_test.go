@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"waybill/store"
-	"waybill/store/copies"
+	"waybill/store/inspect"
 	"waybill/store/journal"
 )
 
@@ -104,7 +104,7 @@ func TestErase(t *testing.T) {
 	}
 	// Where the line that says so is cut off by a repair, the repair says so.
 	out := within{newDisk(), "b"}
-	cut := copies.Cut{At: 7, Reason: "x", Force: true}
+	cut := inspect.Cut{At: 7, Reason: "x", Force: true}
 	if _, err := repair(config(diskOf(all)), out, cut); err != nil {
 		t.Error(err)
 	}
@@ -159,7 +159,7 @@ func TestRepairAfterErase(t *testing.T) {
 			t.Fatalf("%s is damaged: %v", c.what, err)
 		}
 		out := within{newDisk(), "b"}
-		loss, err := repair(config(diskOf(spoilt)), out, copies.Cut{At: wrong.Seq, Reason: "x"})
+		loss, err := repair(config(diskOf(spoilt)), out, inspect.Cut{At: wrong.Seq, Reason: "x"})
 		if err != nil || !slices.Equal(loss.Missing, c.missing) {
 			t.Errorf("%s is damaged: missing %v, want %v; %v", c.what, loss.Missing, c.missing, err)
 			continue

@@ -14,8 +14,7 @@ import (
 
 	"waybill/store"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
-	"waybill/store/copies"
+	"waybill/store/inspect"
 	"waybill/store/journal"
 )
 
@@ -52,10 +51,10 @@ func withFreshKey(t *testing.T, all map[string]string) map[string]string {
 		t.Fatal(err)
 	}
 	d := diskOf(maps.Clone(all))
-	if err := signing.PublishPrivateKey(d, key); err != nil {
+	if err := checkpoint.PublishPrivateKey(d, key); err != nil {
 		t.Fatal(err)
 	}
-	if err := signing.PublishPublicKey(d, key); err != nil {
+	if err := checkpoint.PublishPublicKey(d, key); err != nil {
 		t.Fatal(err)
 	}
 	return d.files()
@@ -199,9 +198,9 @@ func TestARepairThatWouldLoseGoodLinesIsRefused(t *testing.T) {
 	all := history(t, add{N: 1}, add{N: 2}, add{N: 3})
 	lines := uint64(len(journalLines(all)))
 	to := newDisk()
-	cut := copies.Cut{At: 3, Reason: "x"}
+	cut := inspect.Cut{At: 3, Reason: "x"}
 	_, err := repair(config(diskOf(all)), within{to, "b"}, cut)
-	refused, ok := errors.AsType[*copies.UndamagedError](err)
+	refused, ok := errors.AsType[*inspect.UndamagedError](err)
 	if !ok || refused.At != 3 || refused.Lines != lines-2 || len(to.files()) > 0 {
 		t.Fatalf("%v; made %v", err, to.files())
 	}
@@ -221,7 +220,7 @@ func TestARepairThatWouldLoseGoodLinesIsRefused(t *testing.T) {
 		"the end":      withoutLastLine(all),
 	} {
 		to := newDisk()
-		if _, err := repair(config(diskOf(spoilt)), to, copies.Cut{At: 3, Reason: "x"}); err != nil {
+		if _, err := repair(config(diskOf(spoilt)), to, inspect.Cut{At: 3, Reason: "x"}); err != nil {
 			t.Errorf("%s is damaged: %v", what, err)
 		}
 	}
@@ -247,7 +246,7 @@ func TestWhatARepairMakesIsACopy(t *testing.T) {
 	}
 	all := d.files()
 	to := newDisk()
-	_, err := repair(config(diskOf(all)), to, copies.Cut{At: 5, Reason: "x", Force: true})
+	_, err := repair(config(diskOf(all)), to, inspect.Cut{At: 5, Reason: "x", Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +290,7 @@ func TestARepairExcusesNoNameThatWasTakenAway(t *testing.T) {
 	taken := take(all, 2)
 	for what, files := range map[string]map[string]string{"a name": taken, "another too": take(taken, 4)} {
 		to := newDisk()
-		_, err := repair(config(diskOf(files)), to, copies.Cut{At: 3, Reason: "x", Force: true})
+		_, err := repair(config(diskOf(files)), to, inspect.Cut{At: 3, Reason: "x", Force: true})
 		wrong, ok := errors.AsType[*journal.Damage](err)
 		if !ok || wrong.Seq != 2 || len(to.files()) > 0 {
 			t.Errorf("%s was taken away: %v", what, err)
@@ -299,12 +298,12 @@ func TestARepairExcusesNoNameThatWasTakenAway(t *testing.T) {
 	}
 	to := newDisk()
 	spoilt := edit(t, taken, last, `"type"`, `"tipe"`)
-	loss, err := repair(config(diskOf(spoilt)), to, copies.Cut{At: uint64(last), Reason: "x"})
+	loss, err := repair(config(diskOf(spoilt)), to, inspect.Cut{At: uint64(last), Reason: "x"})
 	said := `"erased":{"2":"2026-11-20T09:00:00.000Z"},"missing":[2]}}`
 	if err != nil || !slices.Equal(loss.Missing, []uint64{2}) || len(hold(to.files(), said)) == 0 {
 		t.Errorf("cut where a line cannot be read: %v, %v", loss, err)
 	}
-	if _, err := repair(config(diskOf(taken)), newDisk(), copies.Cut{At: 2, Reason: "x"}); err != nil {
+	if _, err := repair(config(diskOf(taken)), newDisk(), inspect.Cut{At: 2, Reason: "x"}); err != nil {
 		t.Errorf("cut at what was taken away: %v", err)
 	}
 }
@@ -325,7 +324,7 @@ func TestAForeignNoteAtTheEndOfTheLogIsSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := signing.Log{FS: d, Origin: origin, Key: privateKey(other)}
+	log := checkpoint.Log{FS: d, Origin: origin, Key: privateKey(other)}
 	if err := errors.Join(log.Open(), log.Sign(&c)); err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"waybill/store/checkpoint/signing"
-	"waybill/store/copies"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/note"
 	"waybill/store/tree"
@@ -22,7 +22,7 @@ import (
 // newForked makes a name and a key for a copy. head is the last line of the directory that was copied.
 func newForked(parent string, head journal.Head,
 	random io.Reader) (*journal.Forked, ed25519.PrivateKey, error) {
-	key, err := signing.NewKey(random)
+	key, err := checkpoint.NewKey(random)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,13 +51,13 @@ func newID(random io.Reader) string {
 // publishOwnKey makes a key the directory's own, once the line that says it is durable. The private key
 // comes last. A start that finds no key makes another name, and nothing was signed under this one.
 func publishOwnKey(fsys durable.FS, key ed25519.PrivateKey) error {
-	if err := signing.SetAside(fsys); err != nil {
+	if err := checkpoint.SetAside(fsys); err != nil {
 		return err
 	}
-	if err := signing.PublishPublicKey(fsys, key); err != nil {
+	if err := checkpoint.PublishPublicKey(fsys, key); err != nil {
 		return err
 	}
-	return signing.PublishPrivateKey(fsys, key)
+	return checkpoint.PublishPrivateKey(fsys, key)
 }
 
 // Forked says where a copy has left its directory.
@@ -74,7 +74,7 @@ type Forked struct {
 // FORMAT comes after all that: what a crash leaves of a fork does not start.
 func (st *Store[S, E]) Fork(to durable.FS, dirs ...string) (Forked, error) {
 	left := Forked{Origin: st.signer.Origin}
-	c := copies.Copy{From: st.cfg.FS, To: to}
+	c := inspect.Copy{From: st.cfg.FS, To: to}
 	if err := c.Begin(); err != nil {
 		return left, err
 	}
@@ -102,7 +102,7 @@ func (st *Store[S, E]) Fork(to durable.FS, dirs ...string) (Forked, error) {
 }
 
 // copyNotes copies the notes and the hashes of the tree. No note is made meanwhile.
-func (st *Store[S, E]) copyNotes(c copies.Copy) error {
+func (st *Store[S, E]) copyNotes(c inspect.Copy) error {
 	st.signing.Lock()
 	defer st.signing.Unlock()
 	if err := c.Notes(); err != nil {

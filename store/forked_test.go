@@ -15,9 +15,8 @@ import (
 	"testing"
 
 	"waybill/store"
-	"waybill/store/chain/observe"
+	"waybill/store/chain"
 	"waybill/store/checkpoint"
-	"waybill/store/copies"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -109,7 +108,7 @@ func TestTheRootIsOfAllLines(t *testing.T) {
 
 // isSpoilt reports whether a remark names a file that the next start makes anew.
 func isSpoilt(rep inspect.Report, name string) bool {
-	return slices.ContainsFunc(rep.Happened, func(e observe.Event) bool {
+	return slices.ContainsFunc(rep.Happened, func(e chain.Event) bool {
 		return e.Kind == "cache" && strings.Contains(e.Text, name)
 	})
 }
@@ -133,7 +132,7 @@ func TestAWrongHashOfTheTreeIsARemark(t *testing.T) {
 			t.Errorf("%v %v, want %s", rep.Happened, err, want)
 		}
 		out := within{newDisk(), "b"}
-		if err := copies.Backup(diskOf(all), out, false); err != nil {
+		if err := inspect.Backup(diskOf(all), out, false); err != nil {
 			t.Errorf("a backup: %v", err)
 		}
 		if _, _, err := check(config(out), false); err != nil {
@@ -436,7 +435,7 @@ func TestABackupHasNoKey(t *testing.T) {
 	all, _ := original(t)
 	d := diskOf(all)
 	out := within{d, "copy"}
-	if err := copies.Backup(d, out, false); err != nil {
+	if err := inspect.Backup(d, out, false); err != nil {
 		t.Fatal(err)
 	}
 	copied := map[string]string{}

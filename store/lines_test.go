@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"waybill/store/journal"
-	"waybill/store/journal/seek"
 )
 
 // TestLines: single lines are read by their numbers while the journal grows, over several files, and after an
@@ -23,7 +22,7 @@ func TestLines(t *testing.T) {
 	cfg := config(d)
 	cfg.SegmentBytes = 900
 	st := open(t, cfg)
-	lines := seek.NewLines(d)
+	lines := journal.NewLines(d)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for n := int64(2); n < 120; n++ {
 		name := ""
@@ -77,7 +76,7 @@ func TestLinesAreFoundAfterAnErasure(t *testing.T) {
 		for n := int64(1); n < 6; n++ {
 			put(t, st, add{N: n, Name: strings.Repeat("x", 300)})
 		}
-		lines := seek.NewLines(d)
+		lines := journal.NewLines(d)
 		last, err := lines.Last()
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +122,7 @@ func TestAlteredLinesAreNotShown(t *testing.T) {
 			if what != "its bytes" && seq == last {
 				continue // nothing was written after it: only a checkpoint can tell
 			}
-			err := seek.NewLines(diskOf(changed)).Read([]uint64{seq}, func(l *journal.Line) error {
+			err := journal.NewLines(diskOf(changed)).Read([]uint64{seq}, func(l *journal.Line) error {
 				t.Errorf("line %d is shown, of which %s are changed: %s", seq, what, l.Data)
 				return nil
 			})
@@ -131,7 +130,7 @@ func TestAlteredLinesAreNotShown(t *testing.T) {
 				t.Errorf("line %d, of which %s are changed: %v", seq, what, err)
 			}
 		}
-		err := seek.NewLines(diskOf(all)).Read([]uint64{seq}, func(*journal.Line) error {
+		err := journal.NewLines(diskOf(all)).Read([]uint64{seq}, func(*journal.Line) error {
 			return nil
 		})
 		if err != nil {
@@ -164,7 +163,7 @@ func TestLinesAreReadBesideEachOther(t *testing.T) {
 	cfg.SegmentBytes = 4000
 	st := open(t, cfg)
 	put(t, st, add{N: 1, Name: "x"})
-	lines := seek.NewLines(d)
+	lines := journal.NewLines(d)
 	read := func(seq uint64, visit func()) {
 		found := uint64(0)
 		err := lines.Read([]uint64{seq}, func(l *journal.Line) error {

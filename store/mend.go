@@ -9,11 +9,9 @@ import (
 	"slices"
 
 	"waybill/store/chain"
-	"waybill/store/chain/observe"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
-	"waybill/store/journal/erase"
 )
 
 // mendEnd prepares the end of a journal for further lines: it cuts off a torn tail. Then it copies the last
@@ -73,12 +71,12 @@ func Mend(fsys durable.FS) (head journal.Head, last string, err error) {
 	if err != nil {
 		return head, "", err
 	}
-	names, err := observe.NewNames(fsys)
+	names, err := chain.NewNames(fsys)
 	if err != nil {
 		return head, "", err
 	}
-	erasures := observe.NewErasures()
-	end, err := chain.Reader{FS: fsys}.Read(erasures, new(observe.Repairs), names)
+	erasures := chain.NewErasures()
+	end, err := chain.Reader{FS: fsys}.Read(erasures, new(chain.Repairs), names)
 	if err != nil {
 		return head, "", err
 	}
@@ -92,5 +90,5 @@ func Mend(fsys durable.FS) (head journal.Head, last string, err error) {
 	if end.Head.Seq > 0 {
 		head = end.Head
 	}
-	return head, end.Last, erase.CarryOut(fsys, erasures.Unerased(), erasures.Last)
+	return head, end.Last, journal.Erase(fsys, erasures.Unerased(), erasures.Last)
 }

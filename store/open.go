@@ -14,16 +14,12 @@ import (
 	"time"
 
 	"waybill/store/chain"
-	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/live"
-	"waybill/store/replay"
 	"waybill/store/tree"
-	"waybill/store/tree/stored"
 )
 
 // Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh reports
@@ -89,15 +85,15 @@ type start[S, E any] struct {
 	cfg  *Config[S, E]
 	fsys durable.FS
 
-	snapshot replay.Snapshot[S] // that the start goes on from
-	proven   uint64             // the newest line that a whole snapshot proves to have been durable
-	notes    observe.Notes
+	snapshot chain.Snapshot[S] // that the start goes on from
+	proven   uint64            // the newest line that a whole snapshot proves to have been durable
+	notes    chain.Notes
 	unread   uint64                // lines of files that end before the snapshot and are not read
-	erasures *observe.Erasures     // of the lines after the snapshot
+	erasures *chain.Erasures       // of the lines after the snapshot
 	signed   bool                  // there is a checkpoint, good or not
 	anchor   checkpoint.Checkpoint // the newest that is good
-	leaves   *stored.Tree          // the tree as of the anchor, then of all lines
-	names    *observe.Names
+	leaves   *tree.Tree            // the tree as of the anchor, then of all lines
+	names    *chain.Names
 
 	state S            // after the last line
 	end   chain.End    // of the journal
@@ -178,7 +174,7 @@ func (x *start[S, E]) thaw() error {
 func (x *start[S, E]) newestCheckpoint() error {
 	x.notes.FS = x.fsys
 	published, unpublished := checkpoint.Newest(x.fsys)
-	logged, _, unlogged := signing.Last(x.fsys)
+	logged, _, unlogged := checkpoint.Last(x.fsys)
 	key, noKey := checkpoint.PublicKey(x.fsys)
 	none := errors.Join(unpublished, unlogged, noKey)
 	if errors.Is(none, fs.ErrNotExist) && published == nil && logged == nil {
@@ -219,7 +215,7 @@ func (x *start[S, E]) plant() {
 	if x.anchor.Seq > 0 {
 		root = x.anchor.Root
 	}
-	files, missing := stored.Open(x.fsys, x.anchor.Seq, root)
+	files, missing := tree.Open(x.fsys, x.anchor.Seq, root)
 	if missing != nil {
 		level := slog.LevelWarn
 		if errors.Is(missing, fs.ErrNotExist) { // as in a copy
@@ -230,7 +226,7 @@ func (x *start[S, E]) plant() {
 	}
 	x.leaves = files
 	if files.Size() > 0 {
-		x.names = observe.NamesAt(x.anchor.Origin, x.anchor.Seq)
+		x.names = chain.NamesAt(x.anchor.Origin, x.anchor.Seq)
 	}
 }
 
@@ -239,16 +235,16 @@ func (x *start[S, E]) plant() {
 // roots.
 func (x *start[S, E]) read() error {
 	x.notes.Tree = x.leaves
-	return x.readWith(x.leaves.Size(), observe.Leaves{Tree: x.leaves})
+	return x.readWith(x.leaves.Size(), chain.Leaves{Tree: x.leaves})
 }
 
 // readWith reads the journal with these observers and those of every start. They need to see the lines after
 // skip; files that end before, and before the snapshot's line, are skipped.
 func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 	if x.names == nil {
-		newNames := observe.NewNames
+		newNames := chain.NewNames
 		if x.snapshot.Head.Seq > 0 {
-			newNames = observe.NewPartialNames
+			newNames = chain.NewPartialNames
 		}
 		names, err := newNames(x.fsys)
 		if err != nil {
@@ -257,9 +253,9 @@ func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 		x.names = names
 	}
 	x.notes.Names = x.names
-	x.notes.Repairs = new(observe.Repairs)
-	x.erasures = observe.NewErasures()
-	r := replay.New(&x.cfg.Model, x.snapshot.State, nil)
+	x.notes.Repairs = new(chain.Repairs)
+	x.erasures = chain.NewErasures()
+	r := chain.NewReplay(&x.cfg.Model, x.snapshot.State, nil)
 	rest := chain.After{Head: x.snapshot.Head, Next: &r.Visits}
 	skip = min(skip, rest.Skip())
 	files, err := journal.Numbers(x.fsys, "journal")
@@ -274,8 +270,8 @@ func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 	end, err := r.Visits.Read(chain.Reader{FS: x.fsys, Skip: skip}, append(more,
 		x.notes.Repairs,
 		x.names,
-		&observe.Happened{}, // whose form it checks
-		observe.Snapshots{Newest: x.proven},
+		&chain.Happened{}, // whose form it checks
+		chain.Snapshots{Newest: x.proven},
 		&x.notes,
 		chain.After{Head: x.snapshot.Head, Next: x.erasures},
 		rest,
@@ -357,7 +353,7 @@ func (x *start[S, E]) ready() error {
 	if x.cfg.Ready == nil {
 		return nil
 	}
-	key, err := signing.PrivateKey(x.fsys)
+	key, err := checkpoint.OwnKey(x.fsys)
 	if err != nil {
 		return err
 	}

@@ -7,14 +7,13 @@ import (
 	"waybill/store/checkpoint"
 	"waybill/store/journal"
 	"waybill/store/tree"
-	"waybill/store/tree/stored"
 )
 
 // stem is the tree over the durable lines, and the last of them.
 type stem struct {
 	mu   sync.Mutex
 	head journal.Head
-	tree *stored.Tree
+	tree *tree.Tree
 }
 
 // grow adds durable lines to the tree, by the bytes that the chain covers.

@@ -11,7 +11,6 @@ import (
 
 	"waybill/store/durable"
 	"waybill/store/journal"
-	"waybill/store/journal/erase"
 	"waybill/store/live"
 )
 
@@ -146,8 +145,8 @@ func (st *Store[S, E]) Erase(ctx context.Context, beside func() error) error {
 	if err != nil {
 		return err
 	}
-	st.snapMu.Lock()                                 // one that was begun before may be under way
-	err = erase.RemoveSnapshots(st.cfg.FS, live.All) // none is of after the lines that name
+	st.snapMu.Lock()                                   // one that was begun before may be under way
+	err = journal.RemoveSnapshots(st.cfg.FS, live.All) // none is of after the lines that name
 	st.snapMu.Unlock()
 	if err != nil {
 		return err
@@ -168,7 +167,7 @@ func (st *Store[S, E]) Erase(ctx context.Context, beside func() error) error {
 
 // eraseLines publishes the files of the journal without the personal parts of lines.
 func (st *Store[S, E]) eraseLines(lines []journal.Erasure) error {
-	files, err := erase.Files(st.cfg.FS, lines)
+	files, err := journal.ErasureFiles(st.cfg.FS, lines)
 	if err != nil {
 		return err
 	}
@@ -181,7 +180,7 @@ func (st *Store[S, E]) eraseLines(lines []journal.Erasure) error {
 			return fmt.Errorf("store: lines to erase are in %s, which is being written; there was no room "+
 				"for a new file", f.Name)
 		}
-		if err := erase.InFile(paced, f); err != nil {
+		if err := journal.EraseInFile(paced, f); err != nil {
 			return err
 		}
 		if err := paced.Seal(f.Name); err != nil {

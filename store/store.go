@@ -52,12 +52,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waybill/store/checkpoint/signing"
+	"waybill/store/chain"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/pace"
 	"waybill/store/journal"
 	"waybill/store/live"
-	"waybill/store/replay"
 	"waybill/store/tree"
 )
 
@@ -86,10 +85,10 @@ func (e *NoRoom) Error() string {
 // the clock has caught up.
 const maxAhead = time.Minute
 
-// Config describes the stored value ([replay.Model]) and the place where it is kept. FS, Now, Encode, Weigh
+// Config describes the stored value ([chain.Model]) and the place where it is kept. FS, Now, Encode, Weigh
 // and all of the Model are required.
 type Config[S, E any] struct {
-	replay.Model[S, E]
+	chain.Model[S, E]
 	FS  durable.FS
 	Log *slog.Logger
 	Now func(S) time.Time // the only clock, called under the lock
@@ -132,7 +131,7 @@ type Store[S, E any] struct {
 	stem     stem
 	signing  sync.Mutex // one checkpoint at a time
 	unsigned error      // why a stop could not sign the last lines
-	signer   signing.Log
+	signer   checkpoint.Log
 
 	// What the writer counts for snapshots, once the store is open.
 	serving bool
@@ -169,8 +168,8 @@ func (st *Store[S, E]) Created() time.Time {
 
 // Pace returns the pace of long work beside the store. The work leaves the machine to those who view and
 // update.
-func (st *Store[S, E]) Pace() *pace.Pace {
-	return &pace.Pace{Calls: st.Calls}
+func (st *Store[S, E]) Pace() *durable.Pace {
+	return &durable.Pace{Calls: st.Calls}
 }
 
 // written is called when lines have become durable (live.Durable). It adds their leaves to the tree, and has

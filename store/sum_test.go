@@ -22,12 +22,11 @@ import (
 	"time"
 
 	"waybill/store"
-	"waybill/store/copies"
+	"waybill/store/chain"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
-	"waybill/store/replay"
 )
 
 // TestMain collects garbage less often: the tests open thousands of stores, each with buffers that are large
@@ -234,7 +233,7 @@ func (l *logBook) String() string {
 func config(fsys durable.FS) sumConfig {
 	return sumConfig{
 		FS: fsys, Log: slog.New(slog.DiscardHandler),
-		Model: replay.Model[*sum, add]{
+		Model: chain.Model[*sum, add]{
 			New: func() *sum { return new(sum) }, Apply: apply, Decode: decode, Freeze: freeze, Thaw: thaw,
 		},
 		Now: newClock().now, Encode: encode,
@@ -282,7 +281,7 @@ func (s sum) equal(other sum) bool {
 }
 
 // verifyWith verifies the directory of a configuration.
-func verifyWith(cfg sumConfig, live bool, expected inspect.Expected, check replay.Check[*sum, add],
+func verifyWith(cfg sumConfig, live bool, expected inspect.Expected, check chain.Check[*sum, add],
 	seen func(*sum, journal.Stamp) error) (inspect.Report, error) {
 	rules := inspect.Rules[*sum, add]{Check: check}
 	if seen != nil {
@@ -292,8 +291,8 @@ func verifyWith(cfg sumConfig, live bool, expected inspect.Expected, check repla
 }
 
 // repair repairs the directory of a configuration.
-func repair(cfg sumConfig, to durable.FS, cut copies.Cut) (copies.Loss, error) {
-	return copies.Repair(cfg.FS, to, &cfg.Model, cfg.Now, cut)
+func repair(cfg sumConfig, to durable.FS, cut inspect.Cut) (inspect.Loss, error) {
+	return inspect.Repair(cfg.FS, to, &cfg.Model, cfg.Now, cut)
 }
 
 // check verifies a directory with nothing to check but the state itself.

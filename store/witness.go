@@ -2,10 +2,8 @@ package store
 
 import (
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 	"waybill/store/note"
 	"waybill/store/tree"
-	"waybill/store/tree/stored"
 )
 
 // Witnesses sign what they have seen: that the directory's history has only grown. The caller asks them; the
@@ -13,7 +11,7 @@ import (
 
 // KeepWitnesses records the witnesses, for those that read the directory. It proves nothing.
 func (st *Store[S, E]) KeepWitnesses(keys []note.Key) error {
-	return signing.KeepWitnesses(st.cfg.FS, keys)
+	return checkpoint.KeepWitnesses(st.cfg.FS, keys)
 }
 
 // Sign makes a checkpoint of the newest durable line, unless there is one, and returns the newest.
@@ -30,7 +28,7 @@ func (st *Store[S, E]) Key() note.Key {
 // Extends returns the proof that the journal of the first size lines, which a checkpoint vouches for, extends
 // that of the first old ones.
 func (st *Store[S, E]) Extends(old, size uint64) ([]tree.Hash, error) {
-	return stored.Consistency(st.cfg.FS, old, size)
+	return tree.Consistency(st.cfg.FS, old, size)
 }
 
 // Cosign adds lines with the signatures of witnesses, or none, to a checkpoint of the directory. all says

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/auth/secret"
 )
 
 const (
@@ -163,7 +162,7 @@ func since(then *atomic.Int64, now time.Time) time.Duration {
 // get reads a file, or what a URL answers.
 func (c *Client) get(ctx context.Context, address string) ([]byte, error) {
 	if !strings.Contains(address, "://") {
-		f, err := secret.Open(address)
+		f, err := auth.Open(address)
 		if err != nil {
 			return nil, err
 		}

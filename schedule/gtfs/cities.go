@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"waybill/schedule"
-	"waybill/schedule/gtfs/feed"
 )
 
 // zone reads the name of a time zone, which is the same on every machine; it may be blank.
-func (f *Feed) zone(r *feed.Row, column string) string {
+func (f *Feed) zone(r *Row, column string) string {
 	name := r.Get(column)
 	if _, tried := f.zones[name]; !tried {
 		_, err := time.LoadLocation(name)
@@ -69,7 +68,7 @@ func (f *Feed) readStops() {
 	// From here on an id finds the stop in the tables, no longer its row. Stops that are skipped are not
 	// found.
 	byID := f.files.IDs["stops.txt"]
-	f.files.IDs["stops.txt"] = feed.Index{}
+	f.files.IDs["stops.txt"] = Index{}
 	for _, s := range stops {
 		f.placeStop(s, stops, byID)
 	}
@@ -137,7 +136,7 @@ func (s *stopRow) inherit(top *stopRow) {
 
 // placeStop finds the area or the place that a stop is in (decision cities.origin). Members that a stop
 // leaves out are its station's.
-func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
+func (f *Feed) placeStop(s stopRow, stops []stopRow, byID Index) {
 	// GTFS has three levels, a boarding area in a platform in a station. Some feeds have rows in a circle.
 	top := &s
 	for depth := 0; top.Parent != ""; depth++ {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"waybill/schedule"
-	"waybill/schedule/gtfs/feed"
 )
 
 // readFares reads the prices of rides. A skipped fare rule widens nothing. A fare whose rules were all
@@ -62,7 +61,7 @@ func (f *Feed) readFares() {
 }
 
 // withhold keeps the rides that a skipped rule matches from fares that are less specific.
-func (f *Feed) withhold(r *feed.Row, rule *schedule.Fare, withheld map[schedule.Withheld]bool) {
+func (f *Feed) withhold(r *Row, rule *schedule.Fare, withheld map[schedule.Withheld]bool) {
 	w := schedule.Withheld{
 		Company:  rule.Company,
 		Route:    rule.Route,
@@ -154,7 +153,7 @@ func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost ma
 
 // readFareRule reads which rides a row of fare_rules.txt names, and reports whether an earlier row names
 // the same.
-func (f *Feed) readFareRule(r *feed.Row, rule *schedule.Fare,
+func (f *Feed) readFareRule(r *Row, rule *schedule.Fare,
 	seen map[schedule.Fare]map[int32]bool) (again bool) {
 	i := r.Ref("fare_id", "fare_attributes.txt")
 	rule.Route = r.Maybe("route_id", "routes.txt")

@@ -20,8 +20,6 @@ import (
 	"strings"
 
 	"waybill/schedule"
-	"waybill/schedule/fare"
-	"waybill/schedule/gtfs/feed"
 	"waybill/schedule/journey"
 )
 
@@ -35,7 +33,7 @@ type Options struct {
 // Feed is a feed that was read, with its tables.
 type Feed struct {
 	opt          Options
-	files        *feed.Files
+	files        *Files
 	out          schedule.Tables
 	areas        int               // how many of the cities are areas; they come first
 	inherited    map[string]string // slugs of areas that were cities of a name, by id
@@ -46,9 +44,9 @@ type Feed struct {
 }
 
 // Read reads all of a feed but what depends on the timetable before, and counts its rows by file. The error
-// is a feed.ErrInvalid or the file system's.
+// is an ErrInvalid or the file system's.
 func Read(dir fs.FS, opt Options) (f *Feed, counts map[string]int, err error) {
-	files, err := feed.Open(dir, opt.Skip)
+	files, err := Open(dir, opt.Skip)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,7 +87,7 @@ func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 }
 
 // keep puts a row into a table, where its id finds it. It does nothing if the row is unused.
-func keep[T any](r *feed.Row, table *[]T, x T) {
+func keep[T any](r *Row, table *[]T, x T) {
 	if !r.Unused {
 		r.Became(add(table, x))
 	}
@@ -157,7 +155,7 @@ func (f *Feed) readAgencies() {
 	n := len(f.out.Companies)
 	switch {
 	case n == 0 && f.files.Err == nil:
-		f.files.Err = feed.Invalid("agency.txt has no usable row")
+		f.files.Err = Invalid("agency.txt has no usable row")
 	case n == 1 && f.files.Counts["agency.txt"] == 1: // it need not be named
 		f.files.IDs["agency.txt"][""] = 0
 	}
@@ -341,11 +339,11 @@ func (f *Feed) readTransfers() {
 }
 
 // addTransfer adds a change between two stops, unless they are too far apart to walk.
-func (f *Feed) addTransfer(r *feed.Row, x schedule.Transfer, from, to int32) {
+func (f *Feed) addTransfer(r *Row, x schedule.Transfer, from, to int32) {
 	// The row stays in the tables, where the search decides. The import reports the consequence.
 	a := &f.out.Stops[from]
 	b := &f.out.Stops[to]
-	far := fare.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > journey.MaxWalk
+	far := schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > journey.MaxWalk
 	if far && !x.Forbidden {
 		r.Decided("transfers between stops more than 5 km apart, between which no change is offered")
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"waybill/schedule"
-	"waybill/schedule/gtfs/feed"
 )
 
 // dayRange is a row of calendar.txt, or one day of calendar_dates.txt.
@@ -32,9 +31,9 @@ const (
 // both, of which the single days win.
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
-	f.files.IDs[feed.Calendars] = feed.Index{}
+	f.files.IDs[Calendars] = Index{}
 	// A service may have rows in both files, or in one of them.
-	enter := func(r *feed.Row, days dayRange) {
+	enter := func(r *Row, days dayRange) {
 		if id := r.Get("service_id"); !r.Unused {
 			services[id] = append(services[id], days)
 		}
@@ -89,7 +88,7 @@ func (f *Feed) readServices() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
 		days := service(id, services[id])
-		f.files.IDs[feed.Calendars][id] = add(&f.out.Services, days)
+		f.files.IDs[Calendars][id] = add(&f.out.Services, days)
 	}
 }
 
@@ -156,7 +155,7 @@ func (f *Feed) readTrips() {
 		if r.Unused && r.Reason == "" {
 			r.LeaveOut()
 		}
-		t.Service = r.Ref("service_id", feed.Calendars)
+		t.Service = r.Ref("service_id", Calendars)
 		keep(r, &trips, tripRow{
 			Trip: t,
 			id:   r.Key,
@@ -188,9 +187,9 @@ func (f *Feed) readTrips() {
 			}
 		}
 		// Where one of the two is given the bus does not stop for longer.
-		if c.arr == feed.Blank {
+		if c.arr == Blank {
 			c.arr = c.dep
-		} else if c.dep == feed.Blank {
+		} else if c.dep == Blank {
 			c.dep = c.arr
 		}
 		if !r.Unused {
@@ -204,7 +203,7 @@ func (f *Feed) readTrips() {
 
 // flexible reports whether a row of stop_times.txt is of a service on demand. Such a row has an area or a
 // window instead of a stop and a time.
-func flexible(r *feed.Row) bool {
+func flexible(r *Row) bool {
 	for _, column := range []string{"location_id", "location_group_id", "start_pickup_drop_off_window",
 		"end_pickup_drop_off_window"} {
 		if r.Get(column) != "" {
@@ -217,8 +216,8 @@ func flexible(r *feed.Row) bool {
 // finishTrips gives each trip its pattern and times; a trip that has none is left out.
 func (f *Feed) finishTrips(trips []tripRow) {
 	ids := f.files.IDs["trips.txt"]
-	patterns := feed.Index{}
-	times := feed.Index{}
+	patterns := Index{}
+	times := Index{}
 	for _, t := range trips {
 		slices.SortStableFunc(t.calls, func(a, b stopTime) int {
 			return cmp.Compare(a.seq, b.seq)
@@ -234,7 +233,7 @@ func (f *Feed) finishTrips(trips []tripRow) {
 		// Counted before they are filled in.
 		blanks := 0
 		for _, c := range calls {
-			if c.dep == feed.Blank {
+			if c.dep == Blank {
 				blanks++
 			}
 		}
@@ -273,7 +272,7 @@ func (f *Feed) finishTrips(trips []tripRow) {
 }
 
 // once adds a row to a table unless it is there.
-func once[T any](seen feed.Index, table *[]T, row T) int32 {
+func once[T any](seen Index, table *[]T, row T) int32 {
 	// Hundreds of trips run over the same stops, and at the same times after their start: each is kept once.
 	key, _ := json.Marshal(row)
 	if _, ok := seen[string(key)]; !ok {
@@ -290,13 +289,13 @@ func complete(calls []stopTime) string {
 		return "has fewer than two usable stop times"
 	case n > schedule.MaxStops:
 		return "has more than " + strconv.Itoa(schedule.MaxStops) + " stops"
-	case calls[0].dep == feed.Blank || calls[n-1].arr == feed.Blank:
+	case calls[0].dep == Blank || calls[n-1].arr == Blank:
 		return "has no time at its first or last stop"
 	}
 	known := 0
 	for i := range calls {
 		c := &calls[i]
-		if c.dep == feed.Blank {
+		if c.dep == Blank {
 			continue
 		}
 		if c.dep < c.arr || c.arr < calls[known].dep && i > 0 {
@@ -335,7 +334,7 @@ func (f *Feed) readFrequencies() {
 		trip := r.Ref("trip_id", "trips.txt")
 		start := int(r.Clock("start_time"))
 		end := int(r.Clock("end_time"))
-		r.Check(start != feed.Blank, "start_time", "is missing")
+		r.Check(start != Blank, "start_time", "is missing")
 		headway := r.Number("headway_secs", 1, math.MaxInt)
 		r.Check(end > start, "end_time", "leaves no departure")
 		r.Check(!seen[interval{trip, start}], "start_time", "repeats an earlier row of this trip_id")

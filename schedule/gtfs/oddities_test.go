@@ -13,7 +13,6 @@ import (
 	"testing/fstest"
 
 	"waybill/schedule/gtfs"
-	"waybill/schedule/gtfs/feed"
 )
 
 // network is a feed that uses every file that is read, without anything odd in
@@ -204,7 +203,7 @@ func TestPlaces(t *testing.T) {
 	for name, dir := range feeds {
 		t.Run(name, func(t *testing.T) {
 			if z, ok := dir.(*zip.Reader); ok {
-				if err := feed.CheckZip(z); err != nil {
+				if err := gtfs.CheckZip(z); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -221,7 +220,7 @@ func TestPlaces(t *testing.T) {
 // archive.
 func TestDotSlash(t *testing.T) {
 	z := packed(t, network(), "./")
-	if err := feed.CheckZip(z); err != nil {
+	if err := gtfs.CheckZip(z); err != nil {
 		t.Fatal(err)
 	}
 	sameLines(t, "archive", load(t, z, gtfs.Options{}).describe(), clean(t, network()).describe())

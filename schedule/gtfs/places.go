@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"waybill/schedule"
-	"waybill/schedule/fare"
 )
 
 // Stops without an area are in a city of their name. A name alone is no city: a feed may well have two
@@ -397,7 +396,7 @@ func (p point) near(other point) bool {
 
 // kilometres returns the distance of two points over the surface of a sphere.
 func (p point) kilometres(other point) float64 {
-	return fare.Kilometres(p.lat, p.lon, other.lat, other.lon)
+	return schedule.Kilometres(p.lat, p.lon, other.lat, other.lon)
 }
 
 // sameClock reports whether two time zones are one, as Europe/Kiev and Europe/Kyiv are: their clocks showed

@@ -15,15 +15,14 @@ import (
 	"unicode/utf16"
 
 	"waybill/schedule/gtfs"
-	"waybill/schedule/gtfs/feed"
 )
 
-// refused wants an error that is feed.ErrInvalid and one clear line.
+// refused wants an error that is gtfs.ErrInvalid and one clear line.
 func refused(t *testing.T, err error, says string) {
 	t.Helper()
 	switch {
-	case !errors.Is(err, feed.ErrInvalid):
-		t.Errorf("the error is %v, want feed.ErrInvalid", err)
+	case !errors.Is(err, gtfs.ErrInvalid):
+		t.Errorf("the error is %v, want gtfs.ErrInvalid", err)
 	case strings.ContainsAny(err.Error(), "\n\r\x00") || len(err.Error()) > 300:
 		t.Errorf("the error is no single line: %q", err)
 	case !strings.Contains(err.Error(), says):
@@ -58,7 +57,7 @@ func TestNoFeed(t *testing.T) {
 		"nothing":                        {files{}, "agency.txt"},
 		"another directory":              {files{"README.md": "# Hello\n", "src/main.go": "package main\n"}, "agency.txt"},
 		"two levels down":                {files{}, "the directory x/y has stop_times.txt; import that by itself"},
-		"an archive one level down":      {files{"x/feed.ZIP": "PK"}, "it contains x/feed.ZIP; unpack that"},
+		"an archive one level down":      {files{"x/gtfs.ZIP": "PK"}, "it contains x/gtfs.ZIP; unpack that"},
 		"UTF-16, little end first":       {base.with("stops.txt", utf16Text(base["stops.txt"], true, true)), "UTF-16"},
 		"UTF-16, big end first":          {base.with("stops.txt", utf16Text(base["stops.txt"], false, true)), "UTF-16"},
 		"UTF-16 without a mark":          {base.with("stops.txt", utf16Text(base["stops.txt"], true, false)), "stops.txt"},
@@ -139,7 +138,7 @@ func TestArchives(t *testing.T) {
 	for _, name := range []string{"../agency.txt", "feed/../../agency.txt", "/agency.txt", "/", "..", "../",
 		`..\agency.txt`, "feed/../.."} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, feed.CheckZip(archive(t, file("stops.txt", 0), file(name, 0))), "leaves the archive")
+			refused(t, gtfs.CheckZip(archive(t, file("stops.txt", 0), file(name, 0))), "leaves the archive")
 		})
 	}
 	for name, entries := range map[string][]*zip.FileHeader{
@@ -148,19 +147,19 @@ func TestArchives(t *testing.T) {
 		"overflow": {file("stop_times.txt", gib), file("shapes.txt", math.MaxUint64-gib+2)},
 		"largest":  {file("stop_times.txt", math.MaxUint64)},
 	} {
-		t.Run(name, func(t *testing.T) { refused(t, feed.CheckZip(archive(t, entries...)), "4 GiB") })
+		t.Run(name, func(t *testing.T) { refused(t, gtfs.CheckZip(archive(t, entries...)), "4 GiB") })
 	}
 	odd := func(name string, flags, method uint16) *zip.FileHeader {
 		return &zip.FileHeader{Name: name, Flags: flags, Method: method}
 	}
-	refused(t, feed.CheckZip(archive(t, odd("stops.txt", 1, zip.Deflate))), `"stops.txt" is encrypted`)
-	refused(t, feed.CheckZip(archive(t, odd("stops.txt", 0, 12))), "by the rare method 12")
+	refused(t, gtfs.CheckZip(archive(t, odd("stops.txt", 1, zip.Deflate))), `"stops.txt" is encrypted`)
+	refused(t, gtfs.CheckZip(archive(t, odd("stops.txt", 0, 12))), "by the rare method 12")
 	for name, entries := range map[string][]*zip.FileHeader{
 		"4 GiB":     {file("stop_times.txt", 3*gib), file("shapes.txt", gib)},
 		"directory": {file("feed/", 0), file("feed/stops.txt", 9)},
 		"dots":      {file("feed..txt", 1), file("..x/stops.txt", 1), file("a..b/c", 1)},
 	} {
-		if err := feed.CheckZip(archive(t, entries...)); err != nil {
+		if err := gtfs.CheckZip(archive(t, entries...)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"unicode"
 
-	"waybill/schedule/gtfs/feed"
 	"waybill/schedule/journey"
 )
 
 // Decisions returns the decisions of the import, in the order in which they were taken.
-func (f *Feed) Decisions() []feed.Decision {
+func (f *Feed) Decisions() []Decision {
 	return f.files.Decisions()
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"waybill/schedule"
-	"waybill/schedule/fold"
 )
 
 // slugOf makes a URL-friendly word of a name. It is "" when nothing in the name can be spelled.
@@ -15,7 +14,7 @@ func slugOf(name string) string {
 	apart := func(r rune) bool {
 		return !strings.ContainsRune(plain, r)
 	}
-	return strings.Join(strings.FieldsFunc(fold.Spelled(name), apart), "-")
+	return strings.Join(strings.FieldsFunc(schedule.SpelledName(name), apart), "-")
 }
 
 // The kinds of rows that have slugs, as Tables.Former names them.

@@ -3,7 +3,7 @@ package journey
 import (
 	"strings"
 
-	"waybill/schedule/fold"
+	"waybill/schedule"
 )
 
 // FindCities returns, in the order of names, a country's cities with a text in any of their names, folded; ""
@@ -11,7 +11,7 @@ import (
 func (f Finder) FindCities(name, country string) []int32 {
 	var list []int32
 	if name != "" {
-		if name = fold.Name(name); name == "" {
+		if name = schedule.FoldName(name); name == "" {
 			return nil
 		}
 	}

@@ -2,10 +2,9 @@ package journey
 
 import (
 	"waybill/schedule"
-	"waybill/schedule/fare"
 )
 
-// BaseFares returns what one passenger pays for a ride before any discount, as fare.Fares.Base does.
+// BaseFares returns what one passenger pays for a ride before any discount, as schedule.Fares.Base does.
 func (f Finder) BaseFares(l *schedule.Leg) []schedule.Money {
 	at := f.origin(f.Boarding(l).City, f.Alighting(l).City)
 	ride := hop{f.Trips[l.Trip].Pattern, l.From, l.To}
@@ -26,5 +25,5 @@ func (f Finder) BaseFares(l *schedule.Leg) []schedule.Money {
 
 // Price is BaseFares with the discount in force taken off.
 func (f Finder) Price(l *schedule.Leg) []schedule.Money {
-	return fare.Discounted(f.Timetable, l, f.BaseFares(l))
+	return schedule.Discounted(f.Timetable, l, f.BaseFares(l))
 }

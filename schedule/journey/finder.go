@@ -22,8 +22,6 @@ import (
 	"sync/atomic"
 
 	"waybill/schedule"
-	"waybill/schedule/fare"
-	"waybill/schedule/fold"
 )
 
 // Finder finds journeys in a timetable. It is two pointers, and is passed by value.
@@ -57,7 +55,7 @@ type index struct {
 	hops     []hop                              // those of two cities side by side, the shown ones first
 	origins  [][]origin                         // by city: the cities from which rides go there, in order
 	hopFares []atomic.Pointer[[]schedule.Money] // by place in hops: what BaseFares has returned
-	fares    *fare.Fares
+	fares    *schedule.Fares
 
 	leastWait int64 // the shortest change anywhere, in seconds
 
@@ -97,7 +95,7 @@ func newIndex(tt *schedule.Timetable) *index {
 	}
 	f.indexHops()
 	x.hopFares = make([]atomic.Pointer[[]schedule.Money], len(x.hops))
-	x.fares = fare.Of(tt)
+	x.fares = schedule.FaresOf(tt)
 	return x
 }
 
@@ -105,9 +103,9 @@ func newIndex(tt *schedule.Timetable) *index {
 func (f Finder) indexCities() {
 	var order []string
 	for i, c := range f.Cities {
-		order = append(order, fold.Order(c.Name))
+		order = append(order, schedule.NameOrder(c.Name))
 		f.byName = append(f.byName, int32(i))
-		f.folded = append(f.folded, fold.Name(strings.Join(append(c.Names[:], c.Name), "\n")))
+		f.folded = append(f.folded, schedule.FoldName(strings.Join(append(c.Names[:], c.Name), "\n")))
 	}
 	slices.SortFunc(f.byName, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(order[a], order[b]), cmp.Compare(f.Cities[a].ID, f.Cities[b].ID))

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"waybill/schedule"
-	"waybill/schedule/fare"
 )
 
 // Journey is one leg, or two with a change in between.
@@ -441,5 +440,5 @@ func near(a, b *schedule.Stop) bool {
 	if math.Abs(a.Lat-b.Lat)*degree > MaxWalk {
 		return false
 	}
-	return fare.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) <= MaxWalk
+	return schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) <= MaxWalk
 }

@@ -17,7 +17,7 @@ import (
 	"waybill/server/proof/evidence"
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
-	"waybill/store/chain/observe"
+	"waybill/store/chain"
 	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
@@ -158,7 +158,7 @@ func problemLine(p verify.Problem) string {
 }
 
 // inLine says a remark, after the line that it is of.
-func inLine(e observe.Event) string {
+func inLine(e chain.Event) string {
 	if e.Seq == 0 || e.Kind == "unsigned" || e.Kind == "clock" { // which name their lines themselves
 		return e.Text
 	}
@@ -208,7 +208,7 @@ func (c *call) judge() (code int, v verify.Verdict, err error) {
 	v, err = verify.Judge(c.fsys, c.dir, beside, expected, against)
 	err = inspect.Merged(c.fsys, err)
 	if passed != "" {
-		v.Remarks = slices.Insert(v.Remarks, 0, observe.Event{
+		v.Remarks = slices.Insert(v.Remarks, 0, chain.Event{
 			Kind: "wrapped",
 			Text: against + ": " + passed,
 		})

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"waybill/server/proof/verify"
-	"waybill/store/chain/observe"
+	"waybill/store/chain"
 )
 
 // Decision verbs.help.
@@ -233,7 +233,7 @@ type verdict struct {
 	Files, Snapshots, Checkpoints int
 	Witnesses                     []verify.WitnessFound
 	Problems                      []verify.Problem
-	Remarks                       []observe.Event
+	Remarks                       []chain.Event
 	Books                         map[string]any
 }
 

@@ -13,22 +13,22 @@ import (
 
 // leanPackages are those of the lean binary: all there are, but for server/lab and what only tests have.
 var leanPackages = []string{
-	"auth", "auth/oidc", "auth/secret", "booking", "booking/books", "booking/ids",
-	"booking/seating", "report", "report/table", "schedule", "schedule/fare",
-	"schedule/fold", "schedule/gtfs", "schedule/gtfs/feed", "schedule/journey", "server", "server/api/company",
+	"auth", "auth/oidc", "booking", "booking/ids",
+	"booking/seating", "report", "schedule",
+	"schedule/gtfs", "schedule/journey", "server", "server/api/company",
 	"server/api/legacy", "server/api/partner", "server/api/reference", "server/api/search",
 	"server/command", "server/command/terminal", "server/docs", "server/frame/resource",
-	"server/frame/web", "server/frame/words", "server/front", "server/front/demo", "server/ledger",
-	"server/ledger/excerpt", "server/ledger/held", "server/ledger/wire",
+	"server/frame/web", "server/frame/words", "server/front", "server/ledger",
+	"server/ledger/wire",
 	"server/machines/keep", "server/machines/standby", "server/machines/tail", "server/operate/admin",
 	"server/operate/carrier", "server/operate/desk", "server/operate/door", "server/operate/ops",
 	"server/operate/stand", "server/proof/backup", "server/proof/events", "server/proof/evidence",
 	"server/proof/export", "server/proof/history", "server/proof/statement",
 	"server/proof/story", "server/proof/verify", "server/proof/witness", "server/reach/outbound", "server/reach/outbox", "server/reach/provider",
-	"server/reach/qr", "server/reach/ticket", "store", "store/chain", "store/chain/observe",
-	"store/checkpoint", "store/checkpoint/signing", "store/copies", "store/durable",
-	"store/durable/pace", "store/durable/readonly", "store/durable/rooted", "store/inspect", "store/journal",
-	"store/journal/erase", "store/journal/seek", "store/live", "store/note", "store/replay", "store/tree", "store/tree/stored",
+	"server/reach/qr", "server/reach/ticket", "store", "store/chain",
+	"store/checkpoint", "store/durable",
+	"store/durable/readonly", "store/durable/rooted", "store/inspect", "store/journal",
+	"store/live", "store/note", "store/tree",
 	"testdata",
 }
 

@@ -17,13 +17,11 @@ import (
 
 	"waybill/auth"
 	"waybill/auth/oidc"
-	"waybill/auth/secret"
 	"waybill/server"
 	"waybill/server/api/reference"
 	"waybill/server/command/terminal"
 	"waybill/server/frame/web"
 	"waybill/server/front"
-	"waybill/server/front/demo"
 	"waybill/server/ledger"
 	"waybill/server/machines/keep"
 	"waybill/server/proof/witness"
@@ -164,7 +162,7 @@ func (c *call) mailPassword(cfg *server.Config) error {
 // a process can be read by others on the machine.
 func (c *call) passwordIn(flag string) (string, error) {
 	file := c.text(flag)
-	text, err := secret.ReadFile(file)
+	text, err := auth.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("-%s: %w", flag, err)
 	}
@@ -319,7 +317,7 @@ func (p *Process) untilStopped(f *front.Front) (int, error) {
 func (p *Process) greet(f *front.Front, cfg server.Config, tests *testBench) error {
 	key := ""
 	if f.Server.Fresh() && f.IsLocal {
-		made, err := demo.Make(f.Server, demo.Feed(), io.Discard)
+		made, err := front.MakeDemo(f.Server, front.DemoFeed(), io.Discard)
 		if err != nil {
 			return err
 		}
@@ -356,7 +354,7 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key, ofBenc
 	if err != nil {
 		return err
 	}
-	password := secret.NewToken(s.Config.Random)[:16] // less than a token: people type it
+	password := auth.NewToken(s.Config.Random)[:16] // less than a token: people type it
 	user := auth.Person{
 		Email:     reference.DemoUser,
 		FirstName: "Demo",

@@ -3,14 +3,14 @@
 package command
 
 import (
-	"waybill/server/front/demo"
+	"waybill/server/front"
 	"waybill/server/lab/tour"
 )
 
 // tour plays one booking, step by step, in a directory of its own.
 func (c *call) tour() (int, error) {
 	t := tour.Tour{
-		Demo: demo.Feed(),
+		Demo: front.DemoFeed(),
 		Out:  c.Stdout,
 		In:   c.Stdin,
 		Stop: c.Stop,

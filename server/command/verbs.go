@@ -28,10 +28,9 @@ import (
 	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
 	"waybill/store/checkpoint"
-	"waybill/store/copies"
 	"waybill/store/durable"
-	"waybill/store/durable/pace"
 	"waybill/store/durable/readonly"
+	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -192,7 +191,7 @@ func (c *call) repair() (int, error) {
 	case front.IsServed(c.dir):
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
-	cut := copies.Cut{
+	cut := inspect.Cut{
 		At:     cutAt,
 		Reason: reason,
 		By:     admin.Self(),
@@ -200,7 +199,7 @@ func (c *call) repair() (int, error) {
 	}
 	return c.write(func(out durable.Dir) (string, error) {
 		rep, loss, err := backup.Repair(c.fsys, out, cut)
-		if errors.As(err, new(*copies.UndamagedError)) {
+		if errors.As(err, new(*inspect.UndamagedError)) {
 			return "", fmt.Errorf("%w; -force cuts all the same", err)
 		}
 		if err != nil {
@@ -301,7 +300,7 @@ func (c *call) adminHere(op string, form url.Values) error {
 		})
 	}
 	if op == "import" {
-		feed, err := admin.ReadFeed(form, front.Unheard{Writer: c.Stdout}, pace.None())
+		feed, err := admin.ReadFeed(form, front.Unheard{Writer: c.Stdout}, durable.NoPace())
 		if err == nil && (feed.Strict || feed.DryRun) && c.mustExist() != nil {
 			// A directory that is to be made will have the machine's clock.
 			err = feed.Judge(new(schedule.Tables), time.Now(), front.Unheard{Writer: c.Stdout})

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"waybill/auth/secret"
+	"waybill/auth"
 )
 
 // Certificate is a key pair in two files, which are read again at each handshake: certificates are renewed
@@ -30,8 +30,8 @@ type Certificate struct {
 func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cert, err := secret.ReadFile(c.Cert)
-	key, failed := secret.ReadFile(c.Key)
+	cert, err := auth.ReadFile(c.Cert)
+	key, failed := auth.ReadFile(c.Key)
 	err = cmp.Or(err, failed)
 	if read := string(cert) + string(key); err != nil || read != c.used {
 		pair, wrong := tls.X509KeyPair(cert, key)

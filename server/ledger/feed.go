@@ -11,7 +11,7 @@ import (
 )
 
 // EventFeed is what happened to a partner's bookings, in order (interface, Events). An event is a line of the
-// journal, or a part of one. The feed remembers only which lines these are; package excerpt reads them. The
+// journal, or a part of one. The feed remembers only which lines these are; [Events] reads them. The
 // events of a partner have numbers of their own, from 1 without gaps.
 type EventFeed struct {
 	seqs    []uint64      // of each event; a line of several stands here as often

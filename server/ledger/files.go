@@ -13,13 +13,12 @@ import (
 	"waybill/store/chain"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
-	"waybill/store/replay"
 )
 
 // Model returns a model for those who replay a journal: the state, and how its lines and snapshots are
 // read.
-func (c *Codec) Model() replay.Model[*Keeper, Entry] {
-	return replay.Model[*Keeper, Entry]{
+func (c *Codec) Model() chain.Model[*Keeper, Entry] {
+	return chain.Model[*Keeper, Entry]{
 		New:    NewKeeper,
 		Apply:  (*Keeper).Apply,
 		Decode: c.Decode,

@@ -4,16 +4,24 @@
 // [State] is everything there is to remember, to read and to decide on. It changes by events only (but for
 // the timetable, which a start loads from the file that an event names), each of which is a line of the
 // journal: an [Entry] is an event with what else its line says, as who did it. What applies entries is a
-// [Keeper]. Package held has the one of a server's state and hands out the State alone, so that no room can
-// change it: the compiler sees to that. A reader of a journal makes a Keeper of its own.
+// [Keeper]. A [Store] has the one of a server's state, in a directory that makes it durable, and hands out
+// the State alone, so that no room can change it: the compiler sees to that. A reader of a journal makes a
+// Keeper of its own.
+//
+//	st, _, err := ledger.Open(ledger.Options{FS: durable.Dir("waybill-data"), Log: log, Now: clock})
+//	seq, err := st.Update(func(s ledger.State, now time.Time) ([]ledger.Entry, error) {
+//		e, err := s.Bookings.SetCarrier(now, ticket, booking.Confirmed)
+//		return ledger.Entries(e), err
+//	}, nil)
 //
 // Lines of the same type are a kind. Everything that the program knows about a kind stands in one entry of
 // the table [kinds]: the type's name, how a line is coded, how it changes the state, what may precede it, and
-// how many events of a partner's feed it is. A new kind of line is a new entry. Package excerpt reads the
-// events themselves from a line, and package held says how many bytes a line takes at most.
+// how many events of a partner's feed it is. A new kind of line is a new entry. [Weigh] says how
+// many bytes a line takes at most. Single lines are read by themselves, without the state: the events that a
+// line is in a partner's feed ([Events]), the answer to a request ([ReadAnswer]), who did it ([WrittenBy]).
 //
 // [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. Its Model says
-// all of it to those who replay a journal; package held opens a directory with it.
+// all of it to those who replay a journal.
 //
 // The package knows no HTTP, and decides nothing: that the packages of the state's parts do.
 package ledger

@@ -15,7 +15,6 @@ import (
 	"waybill/schedule"
 	"waybill/server"
 	"waybill/server/front"
-	"waybill/server/front/demo"
 	"waybill/server/lab/bench"
 	"waybill/server/lab/seed"
 	"waybill/server/lab/worlds"
@@ -93,9 +92,9 @@ func (set *settings) serve(dir string, log io.Writer) (w *worlds.World, key stri
 		return nil, "", err
 	}
 	if set.feed == nil {
-		key, err = demo.Make(f.Server, demo.Feed(), io.Discard)
+		key, err = front.MakeDemo(f.Server, front.DemoFeed(), io.Discard)
 	} else {
-		key, err = demo.Make(f.Server, set.feed, log)
+		key, err = front.MakeDemo(f.Server, set.feed, log)
 	}
 	if err != nil {
 		return nil, "", errors.Join(err, f.Stop())

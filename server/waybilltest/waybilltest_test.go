@@ -16,7 +16,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"waybill/server/front/demo"
+	"waybill/server/front"
 )
 
 // recorder is a test that fails or passes, and is none.
@@ -353,12 +353,12 @@ func TestWhatCannotBeDoneFailsTheTest(t *testing.T) {
 // Another feed is sold, and the clock starts elsewhere, where options say so.
 func TestAnotherFeedAndAnotherTime(t *testing.T) {
 	feed := fstest.MapFS{}
-	names, err := fs.Glob(demo.Feed(), "*.txt")
+	names, err := fs.Glob(front.DemoFeed(), "*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		text, err := fs.ReadFile(demo.Feed(), name)
+		text, err := fs.ReadFile(front.DemoFeed(), name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,12 +6,27 @@
 // each [Observer], in the order in which they are listed, and then the [End]. So the list of a call says what
 // the call checks:
 //
-//	erasures := observe.NewErasures()
+//	erasures := chain.NewErasures()
 //	end, err := chain.Reader{FS: fsys}.Read(erasures, chain.InUse{})
 //
-// The observers of package observe are each one thing that a journal must agree with. Those of this package
-// are about the reading itself: [After], [InUse], and [Visits], which has lines decoded and applied beside
-// the reading.
+// Some observers are about the reading itself: [After], [InUse], and [Visits], which has lines decoded and
+// applied beside the reading. The others are each one thing that a journal must agree with besides its own
+// chain. One that others ask about a line comes before them.
+//
+//   - [Names]: the names that the directory has had, and their keys
+//   - [Notes]: signed checkpoints, the directory's own and those that somebody has kept
+//   - [Witnesses]: who has signed these besides
+//   - [Leaves]: the tree over the lines, whose root checkpoints say
+//   - [Erasures]: personal parts that are gone, and the lines that name them
+//   - [Repairs]: repairs that have cut the journal
+//   - [Snapshots]: snapshots that prove that their lines were durable
+//
+// A [Replay] makes a value again: it decodes the events of lines and applies them, from the first line on or
+// from a snapshot. A [Model] says what the value is and what an event does to it:
+//
+//	r := chain.NewReplay(&model, model.New(), nil)
+//	end, err := r.Visits.Read(chain.Reader{FS: fsys}, observers, &r.Visits)
+//	// r.State is the value after the line end.Head
 package chain
 
 import (

@@ -1,10 +1,16 @@
 // Package checkpoint has the form of checkpoints, which a directory signs, and of the files in which they and
-// their keys stand. It reads them and writes nothing. Package signing makes them, and package store decides
-// when.
+// their keys stand:
 //
 //	signed, err := checkpoint.Newest(fsys)
 //	public, err := checkpoint.PublicKey(fsys)
 //	c, err := checkpoint.Parse(signed, public)
+//
+// A [Log] makes them and keeps them: the newest in a file of its own, all in a log, with what witnesses have
+// added. Package store decides when.
+//
+//	log := checkpoint.Log{FS: fsys, Origin: origin, Key: key}
+//	err := log.Open()
+//	err = log.Sign(&checkpoint.Checkpoint{Origin: origin, Head: head, Root: root})
 package checkpoint
 
 import (

@@ -6,8 +6,11 @@
 //
 //	err := durable.PublishText(durable.Dir("waybill-data"), "keys", "offer-tokens", text)
 //
-// The system calls of that are: open (O_CREAT|O_EXCL) of a temporary name, write, fdatasync, close, rename,
-// and an fsync of the directory, without which the new name may be gone.
+// Long work leaves the machine to those who wait for answers meanwhile: to requests of this process ([Pace]),
+// and to other processes ([StepBack]).
+//
+// The system calls of Publish are: open (O_CREAT|O_EXCL) of a temporary name, write, fdatasync, close,
+// rename, and an fsync of the directory, without which the new name may be gone.
 package durable
 
 import (

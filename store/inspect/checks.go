@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"waybill/store/replay"
+	"waybill/store/chain"
 )
 
 // checks run beside the caller, one at a time, as each may need as much memory as the state.
@@ -31,7 +31,7 @@ func (c *checks) begin(check func() error) {
 func (c *checks) wait() (wrong, spoilt error) {
 	c.under.Wait()
 	for _, err := range c.wrong {
-		if errors.Is(*err, replay.ErrSpoilt) {
+		if errors.Is(*err, chain.ErrSpoilt) {
 			spoilt = cmp.Or(spoilt, *err)
 		} else {
 			wrong = cmp.Or(wrong, *err)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"waybill/store/chain"
-	"waybill/store/chain/observe"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
@@ -13,7 +12,7 @@ import (
 // and takes no lock. Where live says that a server is writing the journal, an unfinished end is the server's
 // and is left out.
 func Read(fsys readonly.FS, live bool, visit func(journal.Place, *journal.Line) error) (Report, error) {
-	names, err := observe.NewNames(fsys)
+	names, err := chain.NewNames(fsys)
 	if err != nil {
 		return Report{}, err
 	}
@@ -21,8 +20,8 @@ func Read(fsys readonly.FS, live bool, visit func(journal.Place, *journal.Line) 
 		return visit(v.At, &v.Line)
 	}}
 	observers := []chain.Observer{
-		observe.NewErasures(),
-		new(observe.Repairs),
+		chain.NewErasures(),
+		new(chain.Repairs),
 		names,
 		&visits,
 	}
@@ -41,15 +40,15 @@ func Read(fsys readonly.FS, live bool, visit func(journal.Place, *journal.Line) 
 // the zero Head it visits all, and the report has what is still to be erased. It checks the chain and only
 // reads.
 func Follow(fsys readonly.FS, after journal.Head, visit func(*journal.Line) error) (Report, error) {
-	newNames := observe.NewNames
+	newNames := chain.NewNames
 	if after.Seq > 0 {
-		newNames = observe.NewPartialNames
+		newNames = chain.NewPartialNames
 	}
 	names, err := newNames(fsys)
 	if err != nil {
 		return Report{}, err
 	}
-	erasures := observe.NewErasures()
+	erasures := chain.NewErasures()
 	visits := chain.Visits{Visit: func(v *chain.Visited) error {
 		return visit(&v.Line)
 	}}
@@ -57,7 +56,7 @@ func Follow(fsys readonly.FS, after journal.Head, visit func(*journal.Line) erro
 	end, err := visits.Read(chain.Reader{FS: fsys, Skip: rest.Skip()},
 		chain.InUse{},
 		erasures,
-		new(observe.Repairs),
+		new(chain.Repairs),
 		names,
 		rest,
 	)

@@ -8,6 +8,11 @@
 //	rules := inspect.Rules[*State, Event]{Check: check}
 //	rep, err := inspect.Verify(fsys, false, &model, inspect.Expected{}, rules)
 //	// err is nil, or says the first thing that is wrong: a *journal.Damage has its place
+//
+// [Backup] and [Repair] write a directory's lines, and what vouches for them, into a new directory: all of
+// them, or those before a cut. A [Copy] is how that goes, step by step; the store forks an open directory by
+// it, too. With [PublishNew] a new directory appears whole, or not at all. A copy has no key to sign with:
+// its first start gives it a name and a key of its own.
 package inspect
 
 import (
@@ -20,12 +25,10 @@ import (
 	"time"
 
 	"waybill/store/chain"
-	"waybill/store/chain/observe"
 	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
-	"waybill/store/replay"
 	"waybill/store/tree"
 )
 
@@ -38,20 +41,20 @@ type Report struct {
 	// Checkpoints is the number of lines that have checkpoints. Where it is 0 and there are lines, nobody
 	// has signed the journal.
 	Checkpoints int
-	Vouched     uint64              // the last line that a checkpoint vouches for
-	Unvouched   time.Duration       // how long the lines after that were in the writing
-	Copy        bool                // there is no key: nothing signs here until it is served
-	Unkept      []observe.Unkept    // earlier names of the directory, whose checkpoints are not there
-	Older       *observe.Older      // the file checkpoint is older than the log; nil where it is not
-	Unerased    []journal.Erasure   // lines whose personal parts were left by an Erase that was cut short
-	Torn        *chain.Torn         // an end that the next start will cut off
-	Witnessed   []observe.Witnessed // for each witness that was asked after
-	Origin      string              // the directory's name, as far as the journal was read
-	Key         note.Key            // of that name; zero where the journal was not read as far as that
-	Forks       observe.Forks       // notes that do not fit
-	Happened    []observe.Event     // to the journal, in the order of its lines
+	Vouched     uint64            // the last line that a checkpoint vouches for
+	Unvouched   time.Duration     // how long the lines after that were in the writing
+	Copy        bool              // there is no key: nothing signs here until it is served
+	Unkept      []chain.Unkept    // earlier names of the directory, whose checkpoints are not there
+	Older       *chain.Older      // the file checkpoint is older than the log; nil where it is not
+	Unerased    []journal.Erasure // lines whose personal parts were left by an Erase that was cut short
+	Torn        *chain.Torn       // an end that the next start will cut off
+	Witnessed   []chain.Witnessed // for each witness that was asked after
+	Origin      string            // the directory's name, as far as the journal was read
+	Key         note.Key          // of that name; zero where the journal was not read as far as that
+	Forks       chain.Forks       // notes that do not fit
+	Happened    []chain.Event     // to the journal, in the order of its lines
 	// Misfits are the lines that break a rule, where rules were asked for. Their bytes are good.
-	Misfits replay.Misfits
+	Misfits chain.Misfits
 }
 
 // Unsigned reports whether no checkpoint vouches for the journal. Anybody who can write to the disk can
@@ -69,7 +72,7 @@ type Expected struct {
 
 // Rules look at what the events of a journal mean. Each may be nil.
 type Rules[S, E any] struct {
-	Check replay.Check[S, E] // sees the state before each event
+	Check chain.Check[S, E] // sees the state before each event
 	// End sees the state after the last line; applied reports that no line was left out of it.
 	End func(state S, end journal.Stamp, applied bool) error
 }
@@ -78,7 +81,7 @@ type Rules[S, E any] struct {
 // journal gives, that the journal extends each checkpoint, its own and those kept, and that the hashes beside
 // it are of its lines. It reports what witnesses have signed. live says that a server may be writing the
 // journal.
-func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], expected Expected,
+func Verify[S, E any](fsys readonly.FS, live bool, model *chain.Model[S, E], expected Expected,
 	rules Rules[S, E]) (Report, error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if err == nil {
@@ -95,8 +98,8 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 		return Report{}, err
 	}
 	var snapshots checks
-	r := replay.New(model, model.New(), rules.Check)
-	var misfits replay.Misfits
+	r := chain.NewReplay(model, model.New(), rules.Check)
+	var misfits chain.Misfits
 	if rules.Check != nil {
 		r.Misfits = &misfits
 	}
@@ -138,11 +141,11 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 	if damage, ok := errors.AsType[*journal.Damage](err); ok && !whole {
 		failed = cmp.Or(failed, damage.Seq)
 	}
-	rep.Happened = slices.DeleteFunc(rep.Happened, func(e observe.Event) bool {
+	rep.Happened = slices.DeleteFunc(rep.Happened, func(e chain.Event) bool {
 		return failed > 0 && e.Seq >= failed
 	})
 	if spoilt = cmp.Or(x.notes.Spoilt, spoilt, x.spoilt); spoilt != nil && err == nil {
-		rep.Happened = append(rep.Happened, observe.Event{Kind: "cache", Text: spoilt.Error()})
+		rep.Happened = append(rep.Happened, chain.Event{Kind: "cache", Text: spoilt.Error()})
 	}
 	rep.Misfits = misfits
 	rep.Snapshots = len(snapshots.wrong)
@@ -152,10 +155,10 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *replay.Model[S, E], ex
 // verification is a directory that is being verified.
 type verification struct {
 	fsys     readonly.FS
-	notes    observe.Notes
-	names    *observe.Names
-	erasures *observe.Erasures
-	happened observe.Happened
+	notes    chain.Notes
+	names    *chain.Names
+	erasures *chain.Erasures
+	happened chain.Happened
 	end      chain.End
 	spoilt   error // what a start makes anew of the tree; nil: nothing
 }
@@ -163,11 +166,11 @@ type verification struct {
 // collect takes up everything that the journal must agree with: the directory's checkpoints, and what the
 // caller expects.
 func (x *verification) collect(live bool, expected Expected) error {
-	x.notes = observe.Notes{
+	x.notes = chain.Notes{
 		FS:        x.fsys,
 		GoOn:      true,
-		Witnesses: observe.NewWitnesses(expected.Witnesses),
-		Repairs:   new(observe.Repairs),
+		Witnesses: chain.NewWitnesses(expected.Witnesses),
+		Repairs:   new(chain.Repairs),
 	}
 	if err := x.notes.AddAll(live); err != nil {
 		return err
@@ -181,9 +184,9 @@ func (x *verification) collect(live bool, expected Expected) error {
 			return err
 		}
 	}
-	x.erasures = observe.NewErasures()
+	x.erasures = chain.NewErasures()
 	var err error
-	x.names, err = observe.NewNames(x.fsys)
+	x.names, err = chain.NewNames(x.fsys)
 	x.notes.Names = x.names
 	return err
 }
@@ -197,11 +200,11 @@ func (x *verification) read(live bool, proven uint64, visits *chain.Visits) erro
 	}
 	x.notes.Tree = lines
 	observers := []chain.Observer{
-		observe.Leaves{Tree: lines},
+		chain.Leaves{Tree: lines},
 		x.erasures,
 		x.notes.Repairs,
 		x.names,
-		observe.Snapshots{Newest: proven},
+		chain.Snapshots{Newest: proven},
 		&x.happened,
 		&x.notes,
 		visits,
@@ -212,7 +215,7 @@ func (x *verification) read(live bool, proven uint64, visits *chain.Visits) erro
 	x.end, err = visits.Read(chain.Reader{FS: x.fsys}, observers...)
 	wrong := lines.Close()
 	if _, spoilt := errors.AsType[*tree.Wrong](wrong); spoilt {
-		x.spoilt = fmt.Errorf("%w: %w", replay.ErrSpoilt, wrong)
+		x.spoilt = fmt.Errorf("%w: %w", chain.ErrSpoilt, wrong)
 	} else if err == nil && x.notes.Forks.First() == nil { // else it may be of the other history
 		err = wrong
 	}

@@ -5,7 +5,7 @@
 //	l, err := journal.Parse(text)
 //	err = l.Follows(before) // the line before, by its number, its time and its hash
 //
-// Package live writes the journal, package chain reads it through, and package seek finds single lines of it.
+// Package live writes the journal, package chain reads it through, and [Lines] finds single ones.
 package journal
 
 import (

@@ -59,7 +59,7 @@ type Config[S, E any] struct {
 	// Complete, unless it is nil, returns an event together with what only the value before it can say. It is
 	// called right before Apply.
 	Complete func(S, E) E
-	// Apply changes the value as the event says; see replay.Model. An error of it is a mistake of whoever
+	// Apply changes the value as the event says; see chain.Model. An error of it is a mistake of whoever
 	// decided the event.
 	Apply func(S, journal.Stamp, E) error
 	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or nothing, and

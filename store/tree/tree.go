@@ -9,8 +9,14 @@
 //	e.Add(tree.Leaf(line))
 //	root := e.Root()
 //
-// A directory keeps hashes of its tree in files. A [Check] compares them with the leaves. Package stored
-// writes the files and makes proofs of them.
+// A directory keeps hashes of its tree in files, which a [Tree] writes. [Inclusion] makes proofs of them, and
+// reads some kilobytes, not the journal. A [Check] compares them with the leaves.
+//
+//	t, err := tree.Open(fsys, size, root) // size 0: an empty tree
+//	t.Add(tree.Leaf(line))
+//	err = t.Write() // what was added is on the disk
+//	proof, err := tree.Inclusion(fsys, 4, t.Size())
+//	ok := tree.Includes(proof, tree.Leaf(line), 4, t.Size(), t.Root())
 package tree
 
 import (

@@ -18,7 +18,6 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/report"
-	"waybill/report/table"
 	"waybill/schedule"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
@@ -299,7 +298,7 @@ func (s *Portal) writeReport(x *report.Report) error {
 	partner := func(id ids.ID) string { return names[id] }
 	write := func(to io.Writer) (err error) {
 		out.to = io.MultiWriter(to, sum)
-		done.Rows, err = table.Write(s.Base, out, x, frozen, now, partner)
+		done.Rows, err = report.Write(s.Base, out, x, frozen, now, partner)
 		return err
 	}
 	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, fileOf(x.ID), write)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/auth/secret"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -112,8 +111,8 @@ func (s *Portal) SetCookie(w http.ResponseWriter, r *http.Request, name, token s
 func (s *Portal) signIn(w http.ResponseWriter, r *http.Request,
 	decide func(ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
 	// The tokens are made before the lock is taken. Only their hashes are kept.
-	access := secret.NewToken(s.Config.Random)
-	refresh := secret.NewToken(s.Config.Random)
+	access := auth.NewToken(s.Config.Random)
+	refresh := auth.NewToken(s.Config.Random)
 	var caller *auth.Principal
 	seq, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		return decide(st, now, auth.NewTokens(now, access, refresh))
@@ -161,7 +160,7 @@ func (s *Portal) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Whoever has no account is checked against a password too, so that time does not reveal it.
 	good := func() bool {
-		return secret.IsPassword(user, password)
+		return auth.IsPassword(user, password)
 	}
 	if err := s.Passwords.try(r, auth.FoldEmail(email), now, good); err != nil {
 		return err

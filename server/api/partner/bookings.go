@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/auth/secret"
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/schedule"
@@ -150,7 +149,7 @@ func (s *Seller) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable
 			legs = append(legs, l)
 			// The partner may have been limited since the offer was made.
 			if !search.Sells(p, tt.Company(l.Trip)) {
-				err = secret.ErrMalformed
+				err = auth.ErrMalformed
 			}
 		}
 	}

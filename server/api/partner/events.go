@@ -12,7 +12,6 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/ledger/excerpt"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
 	"waybill/store/live"
@@ -123,7 +122,7 @@ func (s *Seller) showEvents(w http.ResponseWriter, partner ids.ID, lines []uint6
 	// Each line is read once, however many of its events are shown.
 	left := lines
 	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *journal.Line) error {
-		events, err := excerpt.Events(l, partner)
+		events, err := ledger.Events(l, partner)
 		if err != nil {
 			return err
 		}
@@ -148,7 +147,7 @@ func (s *Seller) showEvents(w http.ResponseWriter, partner ids.ID, lines []uint6
 }
 
 // writeEvent writes an Event with its number.
-func writeEvent(w *wire.Writer, seq int64, e *excerpt.Event) {
+func writeEvent(w *wire.Writer, seq int64, e *ledger.FeedEvent) {
 	w.Object("")
 	w.Int("seq", seq)
 	w.String("type", e.Type)

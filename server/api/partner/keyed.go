@@ -18,7 +18,6 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/ledger/excerpt"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
 	"waybill/store/live"
@@ -237,9 +236,9 @@ func (s *Seller) keepRefusal(r *http.Request, partner ids.ID, try *Attempt, err 
 
 // replay sends the first answer again, from the journal. An answer that was erased is a 404.
 func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error {
-	var answer excerpt.Answer
+	var answer ledger.Answer
 	err := s.lines.Read([]uint64{known.Seq}, func(l *journal.Line) (err error) {
-		answer, err = excerpt.ReadAnswer(l)
+		answer, err = ledger.ReadAnswer(l)
 		return err
 	})
 	if err != nil {
@@ -275,7 +274,7 @@ func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error
 
 // makeAgain makes the answer to a sale from its line. It differs from the first answer only if a later
 // version of the program, within the 24 hours, writes bookings differently.
-func (s *Seller) makeAgain(answer *excerpt.Answer) error {
+func (s *Seller) makeAgain(answer *ledger.Answer) error {
 	var b *booking.Booking
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		b = st.Bookings.Sold(answer.At, answer.Sold)

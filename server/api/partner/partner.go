@@ -11,7 +11,7 @@ import (
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
 	"waybill/server/reach/provider"
-	"waybill/store/journal/seek"
+	"waybill/store/journal"
 )
 
 // Seller answers the calls of partners: bookings, what is done with them, previews, events and documents.
@@ -19,8 +19,8 @@ type Seller struct {
 	*web.Core
 	search   *search.Finder
 	provider *provider.Confirmer
-	lines    *seek.Lines // of the journal, for events and for answers that are given again
-	underWay sync.Map    // hashes of the requests with keys that are being answered, by ledger.RequestKey
+	lines    *journal.Lines // of the journal, for events and for answers that are given again
+	underWay sync.Map       // hashes of the requests with keys that are being answered, by ledger.RequestKey
 	Polls    Polls
 	noticed  atomic.Uint32 // the first booking whose payment window may still have to be recorded as over
 
@@ -35,7 +35,7 @@ func New(core *web.Core, resources *resource.Writer, search *search.Finder,
 		resources: resources,
 		search:    search,
 		provider:  provider,
-		lines:     seek.NewLines(core.Config.FS),
+		lines:     journal.NewLines(core.Config.FS),
 		Polls:     Polls{waiting: map[ids.ID]int{}},
 	}
 	core.NewLoop("notices of payment windows could not be journalled", s.RecordOverdue)

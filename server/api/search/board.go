@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"waybill/schedule"
-	"waybill/schedule/fold"
 	"waybill/schedule/journey"
 	"waybill/server/ledger"
 )
@@ -137,7 +136,7 @@ func (n *Network) CityName(city int32) string {
 // CityNames returns the names of all cities as a form offers them, in their order.
 func (n *Network) CityNames() (list []string) {
 	for i := range n.Cities {
-		list = append(list, fold.Order(cityName(n.Timetable, int32(i))))
+		list = append(list, schedule.NameOrder(cityName(n.Timetable, int32(i))))
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)
@@ -158,7 +157,7 @@ func (n *Network) CityCalled(typed string) (city int32, known bool) {
 	for _, i := range found {
 		x := &n.Cities[i]
 		for _, name := range append([]string{x.Name}, x.Names[:]...) {
-			if fold.Name(name) == fold.Name(typed) {
+			if schedule.FoldName(name) == schedule.FoldName(typed) {
 				return i, true
 			}
 		}

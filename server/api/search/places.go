@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"waybill/schedule/fold"
+	"waybill/schedule"
 	"waybill/schedule/journey"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
@@ -19,7 +19,7 @@ var countries = strings.Fields("UA TR PL CZ IT DE SK HU BE NL RO BG FR AT LT LV 
 func (s *Finder) ListCities(w http.ResponseWriter, r *http.Request) error {
 	q := web.NewQuery(r)
 	name := q.Text("name")
-	if name != "" && utf8.RuneCountInString(fold.Text(name)) < 2 {
+	if name != "" && utf8.RuneCountInString(schedule.FoldText(name)) < 2 {
 		q.Complain("name", "must have at least 2 characters")
 	}
 	country := q.Choice("country", "", countries)

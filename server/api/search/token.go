@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/auth/secret"
 	"waybill/schedule"
 	"waybill/schedule/journey"
 	"waybill/server/frame/web"
@@ -87,7 +86,7 @@ const (
 	headSize = 1 + idSize + timeSize + 1
 )
 
-// MaxFares keeps a token with two legs within secret.MaxToken.
+// MaxFares keeps a token with two legs within auth.MaxToken.
 const MaxFares = 24
 
 // append appends the payload of the offer's token to b. It is written for every row of a schedule, so by
@@ -113,11 +112,11 @@ func (o *Offer) append(b []byte) []byte {
 	return b
 }
 
-// ReadOffer checks a token shown by a partner. Errors: secret.ErrMalformed, ErrOfferExpired.
+// ReadOffer checks a token shown by a partner. Errors: auth.ErrMalformed, ErrOfferExpired.
 func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer, error) {
 	b, err := s.Ring.Load().Open(token)
 	if err != nil || len(b) < headSize {
-		return nil, secret.ErrMalformed
+		return nil, auth.ErrMalformed
 	}
 	b = b[1:]
 	expires := int64(binary.BigEndian.Uint64(b[idSize:]))
@@ -126,12 +125,12 @@ func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer
 		Expires: time.UnixMilli(expires).UTC(),
 	}
 	if o.partner != (auth.ID{}) && o.partner != partner {
-		return nil, secret.ErrMalformed // it was shown to somebody else
+		return nil, auth.ErrMalformed // it was shown to somebody else
 	}
 	n := int(b[idSize+timeSize])
 	b = b[headSize-1:]
 	if n < 1 || n > 2 || len(b) < n*legSize {
-		return nil, secret.ErrMalformed
+		return nil, auth.ErrMalformed
 	}
 	for range n {
 		o.Legs = append(o.Legs, schedule.LegRef{
@@ -149,7 +148,7 @@ func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer
 		for i := range o.Legs {
 			v, n := binary.Uvarint(b)
 			if n <= 0 {
-				return nil, secret.ErrMalformed
+				return nil, auth.ErrMalformed
 			}
 			f.Amounts[i] = int64(v)
 			b = b[n:]

@@ -6,7 +6,6 @@ import (
 
 	"waybill/auth"
 	"waybill/schedule"
-	"waybill/schedule/fold"
 )
 
 // CurrentAccess returns an access with its company as the timetable in force has it, if it has.
@@ -27,7 +26,7 @@ func (c *Core) Accesses(u *auth.User) (list []auth.Access) {
 		list = append(list, c.CurrentAccess(a))
 	}
 	slices.SortFunc(list, func(a, b auth.Access) int {
-		return cmp.Or(cmp.Compare(fold.Order(a.Company.Name), fold.Order(b.Company.Name)),
+		return cmp.Or(cmp.Compare(schedule.NameOrder(a.Company.Name), schedule.NameOrder(b.Company.Name)),
 			cmp.Compare(a.Company.ID, b.Company.ID))
 	})
 	return list

@@ -34,11 +34,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waybill/auth/secret"
+	"waybill/auth"
 	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/ledger"
-	"waybill/server/ledger/held"
 	"waybill/store/durable"
 	"waybill/store/live"
 )
@@ -68,13 +67,13 @@ type Config struct {
 type Core struct {
 	Config Config
 	Log    *slog.Logger
-	Store  *held.Store
+	Store  *ledger.Store
 	Mux    *http.ServeMux // the routes
 	Counts *Counts
 
 	// What requests read without the lock; each is replaced once its change is durable.
 	Timetable atomic.Pointer[schedule.Timetable] // see ShowTimetable
-	Ring      atomic.Pointer[secret.Ring]        // the keys that sign offers and links
+	Ring      atomic.Pointer[auth.Ring]          // the keys that sign offers and links
 	TicketKey ed25519.PrivateKey                 // signs the codes on tickets, see decision ticket.code
 
 	Deprecated time.Time  // since when the legacy interface is

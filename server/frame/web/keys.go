@@ -7,7 +7,6 @@ import (
 	"io/fs"
 
 	"waybill/auth"
-	"waybill/auth/secret"
 	"waybill/server/ledger"
 	"waybill/store/durable"
 )
@@ -16,19 +15,19 @@ import (
 func (s *Core) LoadRing() error {
 	keys, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseSigningKeys)
 	if errors.Is(err, fs.ErrNotExist) {
-		first := secret.NewSigningKey(s.Config.Random, 0)
-		return s.SaveRing(secret.NewRing([]auth.SigningKey{first}), func() error { return nil })
+		first := auth.NewSigningKey(s.Config.Random, 0)
+		return s.SaveRing(auth.NewRing([]auth.SigningKey{first}), func() error { return nil })
 	}
 	if err != nil {
 		return err
 	}
-	s.Ring.Store(secret.NewRing(keys))
+	s.Ring.Store(auth.NewRing(keys))
 	return nil
 }
 
 // SaveRing makes a ring durable and signs with it from then on. record writes that into the journal; it is
 // called once there is room for the ring. Where it fails, the ring is not used.
-func (s *Core) SaveRing(ring *secret.Ring, record func() error) error {
+func (s *Core) SaveRing(ring *auth.Ring, record func() error) error {
 	err := durable.PublishOnce(s.Config.FS, ledger.KeyDir, ledger.RingFile, func(w io.Writer) error {
 		_, err := w.Write(auth.FormatSigningKeys(ring.Keys()))
 		return err

@@ -8,7 +8,7 @@ import (
 // A Loop does, beside the requests, what the state says is to be done: messages are sent, reports are
 // written, the provider is asked. It depends neither on who has caused that nor on what he was told: an
 // update that was answered with a doubt is in the state as any other. Its work waits until the lines that it
-// has seen count (held.Store.Await).
+// has seen count (ledger.Store.Await).
 //
 // Where the clock ticks, the work is done when there is something to do. Where the clock stands still, it is
 // done only when [Core.RunDue] asks for it, so that no line of the journal depends on how fast the machine is

@@ -10,7 +10,6 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/lab/seed"
 	"waybill/server/ledger"
-	"waybill/server/ledger/held"
 	"waybill/server/operate/stand"
 	"waybill/store"
 )
@@ -47,7 +46,7 @@ func (s *Bench) begin(cfg *web.Config) error {
 }
 
 // open has the journal opened by the test clock, and with what the seed makes.
-func (s *Bench) open(journal *held.Options, start time.Time) {
+func (s *Bench) open(journal *ledger.Options, start time.Time) {
 	journal.Random = s.journalRandom()
 	journal.Still = s.standsStill
 	ready := journal.Ready

@@ -36,7 +36,6 @@ import (
 	"waybill/server/proof/verify"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
-	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/inspect"
 )
@@ -444,7 +443,7 @@ func (p *Player) repair() {
 		p.fatal("repair: %v", err)
 	}
 	dir := p.beside("r")
-	cut := copies.Cut{
+	cut := inspect.Cut{
 		At:     rep.Head.Seq,
 		Reason: "as it was asked for",
 		By:     operator,

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"waybill/server/ledger/excerpt"
+	"waybill/server/ledger"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -33,7 +33,7 @@ func (w *world) showLines() error {
 // showLine shows a line, and how its hash follows from the line before.
 func (w *world) showLine(before journal.Head, l *journal.Line) error {
 	text := bytes.TrimSpace(l.Text())
-	fmt.Fprintf(w.out, "\n  line %d, %s, %d bytes:\n    %s\n", l.Seq, l.Type, len(text), excerpt.Fold(text))
+	fmt.Fprintf(w.out, "\n  line %d, %s, %d bytes:\n    %s\n", l.Seq, l.Type, len(text), ledger.Fold(text))
 	prev := hex.EncodeToString(before.Hash[:])
 	// Nothing of the journal's own code is asked: this is all there is to it.
 	sum := sha256.Sum256(append([]byte(prev), l.Chained...))

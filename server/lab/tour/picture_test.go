@@ -10,7 +10,6 @@ import (
 	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
-	"waybill/store/journal/seek"
 	"waybill/store/tree"
 )
 
@@ -71,7 +70,7 @@ func draw(t *testing.T, fsys readonly.FS, key ed25519.PublicKey, marked uint64) 
 	for i := range seqs {
 		seqs[i] = uint64(i) + 1
 	}
-	err = seek.NewLines(fsys).Read(seqs, func(l *journal.Line) error {
+	err = journal.NewLines(fsys).Read(seqs, func(l *journal.Line) error {
 		d.leaves = append(d.leaves, tree.Leaf(l.Chained))
 		if l.Seq == note.Seq-shown {
 			d.before = l.Hash

@@ -11,7 +11,6 @@ import (
 	"waybill/store/checkpoint"
 	"waybill/store/inspect"
 	"waybill/store/tree"
-	"waybill/store/tree/stored"
 )
 
 // A step is one thing that is done with the booking. It fails where the program does not do what the step
@@ -339,7 +338,7 @@ func (w *world) prove() error {
 	}
 	// The leaf is what the chain covers: the name, which is erased by now, is not in it, but its hash.
 	leaf := tree.Leaf(sale.Chained)
-	proof, err := stored.Inclusion(w.fsys, w.sold-1, signed.Seq)
+	proof, err := tree.Inclusion(w.fsys, w.sold-1, signed.Seq)
 	if err != nil {
 		return err
 	}
@@ -354,7 +353,7 @@ func (w *world) prove() error {
 	for _, hash := range proof {
 		fmt.Fprintf(w.out, "    %x…\n", hash[:4])
 	}
-	if !stored.Includes(proof, leaf, w.sold-1, signed.Seq, signed.Root) {
+	if !tree.Includes(proof, leaf, w.sold-1, signed.Seq, signed.Root) {
 		return fmt.Errorf("they do not lead to the root %x", signed.Root)
 	}
 	fmt.Fprintf(

@@ -33,7 +33,6 @@ import (
 	"waybill/server/machines/tail"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
-	"waybill/store/journal/seek"
 )
 
 var (
@@ -237,7 +236,7 @@ func (k *Keeper) compare(last uint64, hash string, head journal.Head) error {
 		return nil
 	}
 	same := false
-	err := seek.NewLines(k.FS).Read([]uint64{last}, func(l *journal.Line) error {
+	err := journal.NewLines(k.FS).Read([]uint64{last}, func(l *journal.Line) error {
 		same = fmt.Sprintf("%x", l.Hash) == hash
 		return nil
 	})

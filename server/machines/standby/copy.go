@@ -16,8 +16,6 @@ import (
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
-	"waybill/store/journal/erase"
-	"waybill/store/journal/seek"
 	"waybill/store/live"
 )
 
@@ -37,7 +35,7 @@ type journalCopy struct {
 	stands durable.Checker
 	// socket is where other keepers ask for the directory; nil: nowhere.
 	socket net.Listener
-	lines  *seek.Lines
+	lines  *journal.Lines
 	codec  *ledger.Codec
 
 	head    journal.Head // the last line that was appended
@@ -73,7 +71,7 @@ func openCopy(fsys durable.FS, o Options) (c *journalCopy, err error) {
 	c = &journalCopy{
 		fsys:  fsys,
 		o:     o,
-		lines: seek.NewLines(fsys),
+		lines: journal.NewLines(fsys),
 		codec: ledger.NewCodec(),
 	}
 	if c.lock, err = fsys.Lock("LOCK"); err != nil {
@@ -259,7 +257,7 @@ func (c *journalCopy) append(text []byte) error {
 	if _, err := c.sync(); err != nil {
 		return err
 	}
-	return c.o.whenRoom(func() error { return erase.CarryOut(c.fsys, erased, l.Seq) })
+	return c.o.whenRoom(func() error { return journal.Erase(c.fsys, erased, l.Seq) })
 }
 
 // compare holds a line that comes again against the one that is there. Erased personal data may be in one of

@@ -18,7 +18,6 @@ import (
 	"waybill/store/checkpoint"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
-	"waybill/store/journal/seek"
 )
 
 // Options say what of a journal to write, and how (decision tail.lines).
@@ -38,7 +37,7 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 	}
 	t := &tail{
 		fsys:  fsys,
-		lines: seek.NewLines(fsys),
+		lines: journal.NewLines(fsys),
 		to:    NewCopy(fsys, out),
 		from:  max(o.From, 1),
 		until: math.MaxUint64,
@@ -58,7 +57,7 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 // tail is a pass over a journal, which may be growing.
 type tail struct {
 	fsys    readonly.FS
-	lines   *seek.Lines
+	lines   *journal.Lines
 	to      *Copy
 	from    uint64          // the first line to be written
 	until   uint64          // the last line to be written
@@ -113,7 +112,7 @@ func (t *tail) checkFrom() error {
 		return nil
 	}
 	err := t.lines.Read([]uint64{t.from - 1}, func(*journal.Line) error { return nil })
-	if errors.Is(err, seek.ErrNoLine) {
+	if errors.Is(err, journal.ErrNoLine) {
 		return fmt.Errorf("-from %d: the journal ends before line %d", t.from, t.from-1)
 	}
 	return err
@@ -134,7 +133,7 @@ func (t *tail) read() (grown bool, err error) {
 		}
 		return nil
 	})
-	if errors.Is(err, seek.ErrNoLine) {
+	if errors.Is(err, journal.ErrNoLine) {
 		err = nil
 	}
 	return grown, err
@@ -199,7 +198,7 @@ func (t *tail) end() error {
 func WriteUntil(fsys readonly.FS, from, until uint64, out io.Writer) error {
 	t := &tail{
 		fsys:   fsys,
-		lines:  seek.NewLines(fsys),
+		lines:  journal.NewLines(fsys),
 		to:     NewCopy(fsys, out),
 		from:   from,
 		next:   from,

@@ -16,7 +16,6 @@ import (
 
 	"waybill/auth"
 	"waybill/auth/oidc"
-	"waybill/auth/secret"
 	"waybill/schedule"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
@@ -182,7 +181,7 @@ func (s *Executor) AddPartner(name string, companies []string) (key string, err 
 
 // addPartner makes a key and, where the partner is new, the partner. Only the hash of the key is kept.
 func (s *Executor) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
-	key, hash := secret.NewKey(s.Config.Random)
+	key, hash := auth.NewKey(s.Config.Random)
 	err = s.administer(by, func(st ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Partners.AddKey(auth.ID(s.NewID()), name, companies, hash)
 	})
@@ -253,7 +252,7 @@ func (s *Executor) addUser(by ledger.By, p auth.Person, password, slug string, r
 		link.Salt = p.Salt
 	}
 	if password != "" {
-		p.Password = secret.NewPassword(s.Config.Random, password) // not under the lock: it takes long
+		p.Password = auth.NewPassword(s.Config.Random, password) // not under the lock: it takes long
 	}
 	err = s.administer(by, func(st ledger.State, _ time.Time) (ledger.Event, error) {
 		e, err := st.Accounts.Add(auth.ID(s.NewID()), p, auth.Access{

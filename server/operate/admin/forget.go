@@ -18,7 +18,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
-	"waybill/store/durable/pace"
+	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/live"
@@ -41,7 +41,7 @@ type erasure struct {
 	held   map[ids.ID]bool // bookings that have, or had, one of these
 	code   *ledger.Codec   // reads lines
 	read   journal.Head    // up to where the journal was looked through
-	pace   *pace.Pace      // at which that is
+	pace   *durable.Pace   // at which that is
 	begun  uint64          // the first line that this forget wrote; 0 before
 
 	lines []uint64         // found since the last line was written

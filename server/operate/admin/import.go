@@ -17,13 +17,11 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
-	"waybill/schedule/gtfs/feed"
 	"waybill/schedule/journey"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
 	"waybill/store/durable"
-	"waybill/store/durable/pace"
 )
 
 // ImportOptions are the choices of one import (decision feed.options).
@@ -52,7 +50,7 @@ func (s *Executor) adminImport(a *Act) (string, error) {
 
 // ReadFeed reads the feed that an import's form names and reports on it line by line. It is read at a
 // pace.
-func ReadFeed(form url.Values, out io.Writer, pace *pace.Pace) (*FeedRead, error) {
+func ReadFeed(form url.Values, out io.Writer, pace *durable.Pace) (*FeedRead, error) {
 	path := form.Get("feed")
 	dir, end, err := openFeed(path)
 	if err != nil {
@@ -66,7 +64,7 @@ func ReadFeed(form url.Values, out io.Writer, pace *pace.Pace) (*FeedRead, error
 	return readAndReport(pace.Reads(dir), filepath.Base(path), opt, out)
 }
 
-// openFeed opens a feed, a directory or a zip archive, which end closes. Errors: feed.ErrInvalid, and the
+// openFeed opens a feed, a directory or a zip archive, which end closes. Errors: gtfs.ErrInvalid, and the
 // file system's.
 func openFeed(path string) (dir fs.FS, end func() error, err error) {
 	name := filepath.Base(path)
@@ -77,15 +75,15 @@ func openFeed(path string) (dir fs.FS, end func() error, err error) {
 	case info.IsDir():
 		return os.DirFS(path), func() error { return nil }, nil
 	case !info.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive", feed.ErrInvalid, name)
+		return nil, nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive", gtfs.ErrInvalid, name)
 	}
 	z, err := zip.OpenReader(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", feed.ErrInvalid,
+		return nil, nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", gtfs.ErrInvalid,
 			name, err)
 	}
 	// Zip archives can unpack to more than fits: they are checked before anything is read of them.
-	if err := feed.CheckZip(&z.Reader); err != nil {
+	if err := gtfs.CheckZip(&z.Reader); err != nil {
 		return nil, nil, errors.Join(err, z.Close())
 	}
 	return z, z.Close, nil

@@ -10,16 +10,16 @@ package carrier
 
 import (
 	"waybill/server/frame/web"
-	"waybill/store/journal/seek"
+	"waybill/store/journal"
 )
 
 // Dispatcher changes runs, and reads their passenger lists.
 type Dispatcher struct {
 	*web.Core
-	lines *seek.Lines
+	lines *journal.Lines
 }
 
 // New returns the room.
 func New(core *web.Core) *Dispatcher {
-	return &Dispatcher{core, seek.NewLines(core.Config.FS)}
+	return &Dispatcher{core, journal.NewLines(core.Config.FS)}
 }

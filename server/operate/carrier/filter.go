@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"waybill/schedule"
-	"waybill/schedule/fold"
 )
 
 // filter says which trips are looked for by names (decision runs.names). Names are compared folded, in
@@ -43,7 +42,7 @@ func newFilter(tt *schedule.Timetable, q Query) *filter {
 
 // newTerm returns a term of a query.
 func newTerm(text string) term {
-	return term{folded: fold.Name(strings.TrimSpace(text))}
+	return term{folded: schedule.FoldName(strings.TrimSpace(text))}
 }
 
 // isIn reports whether the term is one of some folded names, or a part of one where no name is just this.
@@ -69,18 +68,22 @@ func (x *filter) has(form *schedule.Form) bool {
 	if x.text.isIn(company) || x.text.isIn(cities) {
 		return true
 	}
-	trip := []string{fold.Name(form.Trip), fold.Name(schedule.FeedID(form.Trip)), fold.Name(form.Name)}
+	trip := []string{
+		schedule.FoldName(form.Trip),
+		schedule.FoldName(schedule.FeedID(form.Trip)),
+		schedule.FoldName(form.Name),
+	}
 	return x.text.isIn(trip) || x.text.isIn(x.routeNames(form))
 }
 
 // companyNames returns the folded names of a company.
 func companyNames(c *schedule.Company) []string {
-	return []string{fold.Name(c.Name), fold.Name(c.Slug)}
+	return []string{schedule.FoldName(c.Name), schedule.FoldName(c.Slug)}
 }
 
 // routeNames returns the folded names of a trip's route.
 func (x *filter) routeNames(form *schedule.Form) []string {
-	names := []string{fold.Name(form.Route.Name)}
+	names := []string{schedule.FoldName(form.Route.Name)}
 	if trip, known := x.tt.TripByID(form.Trip); known {
 		for _, name := range x.tt.Route(trip).Names {
 			names = appendName(names, name)
@@ -94,7 +97,7 @@ func (x *filter) cityNames(city *schedule.City) []string {
 	if names, known := x.cities[city.ID]; known {
 		return names
 	}
-	names := []string{fold.Name(city.Name), fold.Name(city.Slug)}
+	names := []string{schedule.FoldName(city.Name), schedule.FoldName(city.Slug)}
 	if i, known := x.tt.CityByID(city.ID); known {
 		for _, name := range x.tt.Cities[i].Names {
 			names = appendName(names, name)
@@ -109,5 +112,5 @@ func appendName(names []string, name string) []string {
 	if name == "" {
 		return names
 	}
-	return append(names, fold.Name(name))
+	return append(names, schedule.FoldName(name))
 }

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 
 	"waybill/booking"
-	"waybill/report/table"
+	"waybill/report"
 	"waybill/server/docs"
 	"waybill/server/frame/words"
 	"waybill/server/ledger/wire"
@@ -120,7 +120,7 @@ type cells map[string]string
 func (c cells) list() []string {
 	row := make([]string, len(columns))
 	for i, column := range columns {
-		row[i] = table.Text(c[column])
+		row[i] = report.Text(c[column])
 	}
 	return row
 }

@@ -9,7 +9,6 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/schedule"
-	"waybill/schedule/fold"
 	"waybill/server/ledger"
 )
 
@@ -207,7 +206,7 @@ func (c *candidates) clock(q Query) *time.Location {
 // isMore reports whether a carrier has more runs than another, or as many and a name before the other's.
 func isMore(counts map[string]int, a, b *schedule.Company) bool {
 	n := counts[a.ID] - counts[b.ID]
-	return n > 0 || n == 0 && fold.Order(a.Name) < fold.Order(b.Name)
+	return n > 0 || n == 0 && schedule.NameOrder(a.Name) < schedule.NameOrder(b.Name)
 }
 
 // usualClock returns the clock of a list without runs: that of the carrier with most trips.

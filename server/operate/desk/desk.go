@@ -36,7 +36,6 @@ import (
 	"waybill/server/proof/witness"
 	"waybill/server/reach/outbox"
 	"waybill/store/journal"
-	"waybill/store/journal/seek"
 )
 
 // Prefix begins the paths of the pages on the directory's socket. A browser has them without it.
@@ -49,7 +48,7 @@ type Desk struct {
 	carrier *carrier.Dispatcher
 	outbox  *outbox.Relay
 	witness *witness.Collector
-	lines   *seek.Lines
+	lines   *journal.Lines
 	notices notices
 }
 
@@ -62,7 +61,7 @@ func New(core *web.Core, admin *admin.Executor, carrier *carrier.Dispatcher, out
 		carrier: carrier,
 		outbox:  outbox,
 		witness: witness,
-		lines:   seek.NewLines(core.Config.FS),
+		lines:   journal.NewLines(core.Config.FS),
 	}
 }
 

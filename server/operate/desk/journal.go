@@ -14,7 +14,6 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/ledger/excerpt"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/history"
 	"waybill/server/proof/story"
@@ -214,7 +213,7 @@ func newJournalLine(l *journal.Line, before string) journalLine {
 		Text:   story.Plain(l),
 		Hash:   hex.EncodeToString(l.Hash[:]),
 		Before: before,
-		By:     excerpt.By(l.Data),
+		By:     ledger.WrittenBy(l.Data),
 	}
 	// The frame is that of package journal: the hash of the line before, in hex, and what follows this one's
 	// hash are what is hashed.
@@ -236,7 +235,7 @@ func newJournalLine(l *journal.Line, before string) journalLine {
 // fold folds what is long in the line as it is written.
 func (x *journalLine) fold(l *journal.Line) {
 	x.Bytes = len(bytes.TrimSpace(l.Text()))
-	if folded := excerpt.Fold([]byte(x.Written)); folded != x.Written {
+	if folded := ledger.Fold([]byte(x.Written)); folded != x.Written {
 		x.Folded = folded
 	}
 }

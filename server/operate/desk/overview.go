@@ -15,7 +15,6 @@ import (
 	"waybill/server/operate/carrier"
 	"waybill/server/proof/witness"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 	"waybill/store/journal"
 )
 
@@ -239,7 +238,7 @@ func (s *Desk) evidence(x *overview) error {
 	if x.Witnesses, err = s.witness.Standings(signed); err != nil {
 		return err
 	}
-	if all, err := signing.NewestWitnessed(s.Config.FS); err == nil {
+	if all, err := checkpoint.NewestWitnessed(s.Config.FS); err == nil {
 		if c, err := checkpoint.Parse(all, s.Store.Key().Public()); err == nil {
 			x.AllSigned = c.Seq
 		}

@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"waybill/booking"
-	"waybill/schedule/fold"
+	"waybill/schedule"
 )
 
 // How passengers are found (decision desk.search). What somebody types is taken apart into words, which are
@@ -86,7 +86,7 @@ func (x *wanted) is(t *booking.Ticket) bool {
 // spelled returns a folded name in ASCII, so that Стус is found as Stus, and Stus as Стус. Passports have a y
 // where others have an i (Yurii, Юрій), and zgh for зг, which is no ж.
 func spelled(name string) string {
-	return alike.Replace(fold.Spelled(fold.Name(name)))
+	return alike.Replace(schedule.SpelledName(schedule.FoldName(name)))
 }
 
 var alike = strings.NewReplacer("zgh", "zh", "yi", "i", "iy", "i", "yy", "i", "ii", "i", "y", "i")

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"waybill/server/frame/web"
-	"waybill/server/ledger/held"
+	"waybill/server/ledger"
 	"waybill/server/reach/outbox"
 )
 
@@ -29,7 +29,7 @@ type Lab struct {
 	// Furnish is called once the rooms and routes are made.
 	Furnish func(core *web.Core, letters *outbox.Relay)
 	// Open changes how the journal is opened, which the start asked for at an instant of the machine's clock.
-	Open func(journal *held.Options, start time.Time)
+	Open func(journal *ledger.Options, start time.Time)
 	// StartClock starts the directory's clock, stops it, or has it give way to the machine's, once the
 	// journal is open. A verb leaves the clock as it is.
 	StartClock func(start time.Time) error

@@ -14,13 +14,10 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/verify"
-	"waybill/store/copies"
 	"waybill/store/durable"
-	"waybill/store/durable/pace"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
-	"waybill/store/journal/erase"
 )
 
 // Backup copies a directory that may be in use into a new one, and checks the copy (decision copies.checked).
@@ -29,7 +26,7 @@ import (
 func Backup(fsys readonly.FS, inUse bool, out durable.Dir) (rep verify.Report, err error) {
 	const tries = 3
 	for range tries {
-		err = copies.PublishNew(string(out), func(at string) (err error) {
+		err = inspect.PublishNew(string(out), func(at string) (err error) {
 			rep, err = backUp(fsys, inUse, paced(inUse, durable.Dir(at)))
 			return err
 		})
@@ -44,7 +41,7 @@ func Backup(fsys readonly.FS, inUse bool, out durable.Dir) (rep verify.Report, e
 // the time.
 func paced(inUse bool, to durable.FS) durable.FS {
 	if inUse {
-		return pace.Writes().Files(to)
+		return durable.PacedWrites().Files(to)
 	}
 	return to
 }
@@ -52,7 +49,7 @@ func paced(inUse bool, to durable.FS) durable.FS {
 // backUp makes a copy. Its error is events.ErrErasedMeanwhile where something was erased since its lines were
 // copied.
 func backUp(fsys readonly.FS, inUse bool, to durable.FS) (rep verify.Report, err error) {
-	if err := copies.Backup(fsys, to, inUse, ledger.CopiedDirs...); err != nil {
+	if err := inspect.Backup(fsys, to, inUse, ledger.CopiedDirs...); err != nil {
 		return rep, err
 	}
 	if rep, err = finishCopy(to); err != nil || !inUse {
@@ -72,7 +69,7 @@ func finishCopy(to durable.FS) (verify.Report, error) {
 		return nil
 	})
 	if err == nil {
-		err = erase.CarryOut(to, found.Unerased, found.Head.Seq)
+		err = journal.Erase(to, found.Unerased, found.Head.Seq)
 	}
 	if err != nil {
 		return verify.Report{}, err
@@ -116,15 +113,15 @@ func sumOf(fsys readonly.FS, name string) (string, error) {
 
 // Repair copies the lines before a cut of a directory that nobody has open into a new one, and checks that
 // (decision copies.checked).
-func Repair(fsys readonly.FS, out durable.Dir, cut copies.Cut) (rep verify.Report, loss copies.Loss,
+func Repair(fsys readonly.FS, out durable.Dir, cut inspect.Cut) (rep verify.Report, loss inspect.Loss,
 	err error) {
 	model := ledger.NewCodec().Model()
 	now := func(k *ledger.Keeper) time.Time {
 		return k.Clock().At(time.Now())
 	}
-	err = copies.PublishNew(string(out), func(at string) (err error) {
+	err = inspect.PublishNew(string(out), func(at string) (err error) {
 		to := durable.Dir(at)
-		loss, err = copies.Repair(fsys, to, &model, now, cut, ledger.CopiedDirs...)
+		loss, err = inspect.Repair(fsys, to, &model, now, cut, ledger.CopiedDirs...)
 		if err == nil {
 			rep, _, err = verify.Copy(to)
 		}

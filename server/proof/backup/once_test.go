@@ -22,7 +22,6 @@ import (
 	"waybill/server/proof/export"
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
-	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
@@ -49,7 +48,7 @@ func makers(booking string) map[string]maker {
 		},
 		"repair": {
 			func(from readonly.FS, out string) error {
-				cut := copies.Cut{At: 3, Reason: "x", Force: true}
+				cut := inspect.Cut{At: 3, Reason: "x", Force: true}
 				_, _, err := backup.Repair(from, durable.Dir(out), cut)
 				return err
 			}, sound,

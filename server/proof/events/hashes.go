@@ -8,7 +8,6 @@ import (
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/tree"
-	"waybill/store/tree/stored"
 )
 
 // HashAgain makes the hashes of the tree of a journal's first lines in a temporary directory, for where those
@@ -20,7 +19,7 @@ func HashAgain(fsys readonly.FS, size uint64) (durable.Dir, error) {
 		return "", err
 	}
 	own := durable.Dir(dir)
-	files, err := stored.Open(own, 0, tree.Empty)
+	files, err := tree.Open(own, 0, tree.Empty)
 	if err != nil {
 		return own, err
 	}

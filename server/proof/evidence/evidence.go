@@ -26,17 +26,14 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/proof/events"
 	"waybill/server/proof/history"
-	"waybill/store/chain/observe"
+	"waybill/store/chain"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
-	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
+	"waybill/store/inspect"
 	"waybill/store/journal"
-	"waybill/store/journal/seek"
 	"waybill/store/note"
 	"waybill/store/tree"
-	"waybill/store/tree/stored"
 )
 
 //go:embed verify.py
@@ -52,9 +49,9 @@ var readme = template.Must(template.New("README.txt").Parse(readmeText))
 
 // Found is what a file of evidence has.
 type Found struct {
-	Lines     int                 // that are proven
-	Size      uint64              // lines of the journal, as it was signed
-	Witnesses []observe.Witnessed // who has signed that besides the directory
+	Lines     int               // that are proven
+	Size      uint64            // lines of the journal, as it was signed
+	Witnesses []chain.Witnessed // who has signed that besides the directory
 }
 
 // String says it in words.
@@ -70,7 +67,7 @@ func (f Found) String() string {
 // File writes evidence into a new file. Where that fails, or is cut short, there is none of that name.
 func File(fsys readonly.FS, inUse bool, of history.Filter, name string) (found Found, err error) {
 	// The file gets its name once it is whole: half a proof proves nothing.
-	err = copies.PublishNew(name, func(at string) error {
+	err = inspect.PublishNew(name, func(at string) error {
 		dir, base := filepath.Split(at)
 		return durable.Publish(durable.Dir(dir), ".", base, func(w io.Writer) error {
 			found, err = Write(fsys, inUse, of, w)
@@ -140,7 +137,7 @@ type signature struct {
 	text      []byte     // the note
 	key       note.Key   // of the directory
 	known     []note.Key // of the witnesses that the directory has
-	witnesses []observe.Witnessed
+	witnesses []chain.Witnessed
 }
 
 const (
@@ -154,7 +151,7 @@ func awaitSigned(fsys readonly.FS, inUse bool, line uint64) (signature, error) {
 	for waited := time.Duration(0); ; waited += signedPause {
 		// What others have signed too convinces more.
 		sources := []func(readonly.FS) ([]byte, error){
-			signing.NewestWitnessed,
+			checkpoint.NewestWitnessed,
 			checkpoint.Newest,
 			lastLogged,
 		}
@@ -183,7 +180,7 @@ func awaitSigned(fsys readonly.FS, inUse bool, line uint64) (signature, error) {
 
 // lastLogged reads the last checkpoint of the log: a full disk can leave the newest one there only.
 func lastLogged(fsys readonly.FS) ([]byte, error) {
-	signed, _, err := signing.Last(fsys)
+	signed, _, err := checkpoint.Last(fsys)
 	if err == nil && len(signed) == 0 {
 		err = fs.ErrNotExist
 	}
@@ -212,11 +209,11 @@ func readSigned(fsys readonly.FS, read func(readonly.FS) ([]byte, error)) (s sig
 	if err != nil {
 		return s, err
 	}
-	s.known, err = signing.WitnessKeys(fsys)
+	s.known, err = checkpoint.WitnessKeys(fsys)
 	for _, key := range s.known {
 		at, missing := n.Verify(key)
 		if missing == nil {
-			s.witnesses = append(s.witnesses, observe.Witnessed{
+			s.witnesses = append(s.witnesses, chain.Witnessed{
 				Key: key,
 				Seq: s.Seq,
 				At:  at,
@@ -243,7 +240,7 @@ type bundle struct {
 
 // addLines writes the lines and their proofs.
 func (b *bundle) addLines(story []history.Told) error {
-	lines := seek.NewLines(b.fsys)
+	lines := journal.NewLines(b.fsys)
 	for _, told := range story {
 		var before [32]byte
 		var line *journal.Line
@@ -322,8 +319,8 @@ func (b *bundle) prove(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
 
 // path returns the proof of a line as the hashes have it.
 func (b *bundle) path(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
-	path, err := stored.Inclusion(b.hashes, seq-1, b.signed.Seq)
-	if err == nil && !stored.Includes(path, leaf, seq-1, b.signed.Seq, b.signed.Root) {
+	path, err := tree.Inclusion(b.hashes, seq-1, b.signed.Seq)
+	if err == nil && !tree.Includes(path, leaf, seq-1, b.signed.Seq, b.signed.Root) {
 		err = errors.New("the lines are not the ones that were signed; run waybill verify to see why")
 	}
 	if err != nil {

@@ -16,10 +16,9 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/statement"
-	"waybill/store/copies"
 	"waybill/store/durable"
-	"waybill/store/durable/pace"
 	"waybill/store/durable/readonly"
+	"waybill/store/inspect"
 	"waybill/store/journal"
 )
 
@@ -33,10 +32,10 @@ var Schema string
 // load: files of comma-separated values, and schema.sql, which describes them. It only reads the former, and
 // returns the line of the journal after which it stands.
 func Write(fsys readonly.FS, inUse bool, out durable.Dir) (head journal.Head, err error) {
-	err = copies.PublishNew(string(out), func(at string) error {
+	err = inspect.PublishNew(string(out), func(at string) error {
 		var to durable.FS = durable.Dir(at)
 		if inUse { // the disk is left to the server's clients most of the time
-			to = pace.Writes().Files(to)
+			to = durable.PacedWrites().Files(to)
 		}
 		head, err = write(fsys, inUse, to)
 		return err

@@ -18,13 +18,11 @@ import (
 	"waybill/server/frame/resource"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
-	"waybill/server/ledger/excerpt"
 	"waybill/server/ledger/wire"
 	"waybill/server/proof/events"
 	"waybill/server/proof/story"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
-	"waybill/store/journal/seek"
 )
 
 // Filter says what of the journal to show.
@@ -208,7 +206,7 @@ const followEvery = 200 * time.Millisecond
 
 // follow writes further lines as they come, until stop is closed. Each is held against its neighbours.
 func (s *history) follow(fsys readonly.FS, decode events.Decoder, stop <-chan struct{}) error {
-	lines := seek.NewLines(fsys)
+	lines := journal.NewLines(fsys)
 	s.following = true
 	for {
 		if s.Booking != "" || s.Ticket != "" {
@@ -223,7 +221,7 @@ func (s *history) follow(fsys readonly.FS, decode events.Decoder, stop <-chan st
 		switch {
 		case err == nil:
 			continue
-		case !errors.Is(err, seek.ErrNoLine):
+		case !errors.Is(err, journal.ErrNoLine):
 			return err
 		}
 		select {
@@ -279,7 +277,7 @@ func (s *history) line(l *journal.Line, entry ledger.Entry) error {
 		Seq:  l.Seq,
 		Type: l.Type,
 		Text: story.Tell(s.State, entry, l),
-		By:   excerpt.By(l.Data),
+		By:   ledger.WrittenBy(l.Data),
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
@@ -33,7 +32,7 @@ func read(fsys readonly.FS, inUse bool, visit func(Movement)) (*reader, error) {
 	}
 	notes := map[uint64][32]byte{}
 	newest := uint64(0)
-	err := signing.Each(fsys, func(n signing.Note) {
+	err := checkpoint.Each(fsys, func(n checkpoint.Note) {
 		notes[n.Seq] = n.Hash
 		newest = max(newest, n.Seq)
 	})

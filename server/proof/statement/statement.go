@@ -18,7 +18,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"waybill/report/table"
+	"waybill/report"
 	"waybill/server/frame/words"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
@@ -105,7 +105,7 @@ func (s *sums) write(row func(cells ...string), p Period, end *End) {
 	for i := range s.moved {
 		m := &s.moved[i]
 		row(m.Kind, number(m.At.Seq), instant(m.At.Time), m.Currency, words.Hundredths(m.Amount).String(),
-			m.Ticket.String(), m.Booking.String(), table.Text(m.Partner), table.Text(m.Company), m.Rule)
+			m.Ticket.String(), m.Booking.String(), report.Text(m.Partner), report.Text(m.Company), m.Rule)
 	}
 	balance("closing", p.End(), s.closing)
 	row("journal", number(end.Seq), instant(end.Time), "", "", "", "", "", "",

@@ -16,7 +16,6 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
-	"waybill/server/ledger/excerpt"
 	"waybill/store/journal"
 )
 
@@ -134,5 +133,5 @@ func linked(l *auth.Linked) string {
 // rare or say all in their members, and where the lines before it are not read.
 func Plain(l *journal.Line) string {
 	without := strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ")
-	return without.Replace(string(excerpt.WithoutBy(l.Data)))
+	return without.Replace(string(ledger.WithoutBy(l.Data)))
 }

@@ -14,7 +14,7 @@ import (
 
 	"waybill/report"
 	"waybill/server/ledger"
-	"waybill/store/chain/observe"
+	"waybill/store/chain"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
@@ -111,7 +111,7 @@ func (rep *Report) reports(fsys readonly.FS, s ledger.State, before map[string]s
 
 // remark adds a remark.
 func (rep *Report) remark(kind string, seq uint64, format string, args ...any) {
-	rep.Beside = append(rep.Beside, observe.Event{Kind: kind, Seq: seq, Text: fmt.Sprintf(format, args...)})
+	rep.Beside = append(rep.Beside, chain.Event{Kind: kind, Seq: seq, Text: fmt.Sprintf(format, args...)})
 }
 
 // sumOf returns the SHA-256 of a file, in hex.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"waybill/booking/books"
+	"waybill/booking"
 	"waybill/server/proof/verify"
 )
 
@@ -34,7 +34,7 @@ func holdFigures(t *testing.T, name string) {
 			named = append(named, string(name[1]))
 		}
 	}
-	text, err := json.Marshal(books.New())
+	text, err := json.Marshal(booking.New())
 	if err != nil {
 		t.Fatal(err)
 	}

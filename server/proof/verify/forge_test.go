@@ -16,7 +16,6 @@ import (
 
 	"waybill/server/lab/rig"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/tree"
@@ -108,7 +107,7 @@ func resign(t *testing.T, dir string) {
 	t.Helper()
 	origin, _, _ := strings.Cut(read(t, dir, checkpoint.File), "\n")
 	for _, name := range []string{
-		checkpoint.File, checkpoint.LogFile, signing.WitnessedFile, tree.Dir, "snapshots",
+		checkpoint.File, checkpoint.LogFile, checkpoint.WitnessedFile, tree.Dir, "snapshots",
 	} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/proof/witness"
 	"waybill/store/checkpoint"
-	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/note"
@@ -224,7 +223,8 @@ var careful = map[string]seen{
 	},
 	"a fork as the original": func(t *testing.T, h *honest) string {
 		dir := filepath.Join(t.TempDir(), "backup")
-		if err := copies.Backup(durable.Dir(h.yesterday), durable.Dir(dir), false, "timetables"); err != nil {
+		err := inspect.Backup(durable.Dir(h.yesterday), durable.Dir(dir), false, "timetables")
+		if err != nil {
 			t.Fatal(err)
 		}
 		h.serve(t, dir, day, rig.NewCosigner(t, "own.example"), func(x *trader) { x.sell(1) })

@@ -15,7 +15,6 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/proof/verify"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/note"
@@ -199,7 +198,7 @@ func TestANoteThatDoesNotFitIsNamed(t *testing.T) {
 	t.Parallel()
 	b := newBookkeeping(t, nil)
 	own, said, key := signed(t, b.dir)
-	stranger, err := signing.NewKey(bytes.NewReader(make([]byte, 256)))
+	stranger, err := checkpoint.NewKey(bytes.NewReader(make([]byte, 256)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +250,7 @@ func TestANoteThatDoesNotFitIsNamed(t *testing.T) {
 func TestNotesOfAnotherKeyBesideTheJournal(t *testing.T) {
 	b := newBookkeeping(t, nil)
 	_, said, key := signed(t, b.dir)
-	stranger, err := signing.NewKey(bytes.NewReader(make([]byte, 256)))
+	stranger, err := checkpoint.NewKey(bytes.NewReader(make([]byte, 256)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +266,7 @@ func TestNotesOfAnotherKeyBesideTheJournal(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return signing.PublishPublicKey(durable.Dir(dir), stranger)
+		return checkpoint.PublishPublicKey(durable.Dir(dir), stranger)
 	})
 	v, err := judged(t, dir, inspect.Expected{})
 	want := note.NewKey(said.Origin, public(key)).String()

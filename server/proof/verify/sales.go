@@ -10,12 +10,10 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/books"
 	"waybill/booking/ids"
 	"waybill/schedule"
-	"waybill/schedule/fare"
 	"waybill/server/ledger"
-	"waybill/store/chain/observe"
+	"waybill/store/chain"
 	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
@@ -34,7 +32,7 @@ type sales struct {
 	named    []string   // the hashes of all timetables
 	// zone tells of the first sale whose service day starts at another time than here: lists of time zones
 	// differ, and laws change clocks. That breaks no rule. It is zero where there is none.
-	zone observe.Event
+	zone chain.Event
 }
 
 // edition is a timetable, from the line that puts it in force on.
@@ -46,7 +44,7 @@ type edition struct {
 
 	read  bool
 	tt    *schedule.Timetable
-	fares *fare.Fares
+	fares *schedule.Fares
 	err   error
 }
 
@@ -190,7 +188,7 @@ func (x *sales) lookAtZone(s ledger.State, seq uint64, r *ride) {
 	}
 	text := fmt.Sprintf("the service day of trip %s on %s starts %s later by the clock of %s here than it was sold",
 		name.Trip, name.Day, time.Duration(ahead)*time.Second, tt.Company(leg.Trip).Zone)
-	x.zone = observe.Event{Kind: "zone", Seq: seq, Text: text}
+	x.zone = chain.Event{Kind: "zone", Seq: seq, Text: text}
 }
 
 // revival returns what is wrong with the seats that a lapsed ticket is given again.
@@ -216,7 +214,7 @@ func (ed *edition) load(fsys readonly.FS) bool {
 	if !ed.read {
 		ed.read = true
 		if ed.tt, ed.err = loadTimetable(fsys, ed.hash); ed.err == nil {
-			ed.fares = fare.Of(ed.tt)
+			ed.fares = schedule.FaresOf(ed.tt)
 		}
 	}
 	return ed.err == nil
@@ -313,7 +311,7 @@ func (ed *edition) sells(rides []ride, currency string) error {
 
 // costs returns an error where a leg was sold for another amount.
 func (ed *edition) costs(r *ride, leg *schedule.Leg, currency string) error {
-	prices := fare.Discounted(ed.tt, leg, ed.fares.Base(leg))
+	prices := schedule.Discounted(ed.tt, leg, ed.fares.Base(leg))
 	at := slices.IndexFunc(prices, func(m schedule.Money) bool {
 		return m.Currency == currency
 	})
@@ -344,5 +342,5 @@ func (x *sales) missing() error {
 
 // inWords returns an amount of money: 770.00 UAH.
 func inWords(m schedule.Money) string {
-	return books.Hundredths(m.Amount) + " " + m.Currency
+	return booking.Hundredths(m.Amount) + " " + m.Currency
 }

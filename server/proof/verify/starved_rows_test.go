@@ -15,7 +15,6 @@ import (
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
 	"waybill/store/note"
 )
@@ -72,11 +71,11 @@ func (d starved) signAnother(change func(c *checkpoint.Checkpoint)) {
 func (d starved) publish(private bool) {
 	fsys := durable.Dir(d.dir)
 	if private {
-		if err := signing.PublishPrivateKey(fsys, stranger); err != nil {
+		if err := checkpoint.PublishPrivateKey(fsys, stranger); err != nil {
 			d.Fatal(err)
 		}
 	}
-	if err := signing.PublishPublicKey(fsys, stranger); err != nil {
+	if err := checkpoint.PublishPublicKey(fsys, stranger); err != nil {
 		d.Fatal(err)
 	}
 }

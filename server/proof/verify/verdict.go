@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"waybill/booking/books"
+	"waybill/booking"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
-	"waybill/store/chain/observe"
+	"waybill/store/chain"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
@@ -23,17 +23,17 @@ import (
 // Verdict is what verify says of a directory, with -json as an object (decision verify.verdict).
 type Verdict struct {
 	// Verdict is the first of the kinds that holds, see [Kinds].
-	Verdict     string          `json:"verdict"`
-	Origin      string          `json:"origin"` // the directory's name
-	Key         string          `json:"key"`    // that its notes are signed with, as a verifier key; "": none
-	Lines       uint64          `json:"lines"`
-	Files       int             `json:"files"`
-	Snapshots   int             `json:"snapshots"`
-	Checkpoints int             `json:"checkpoints"`
-	Witnesses   []WitnessFound  `json:"witnesses"`
-	Problems    []Problem       `json:"problems"`
-	Remarks     []observe.Event `json:"remarks"`
-	Books       *books.Books    `json:"books"` // of nothing, where they could not be made up
+	Verdict     string         `json:"verdict"`
+	Origin      string         `json:"origin"` // the directory's name
+	Key         string         `json:"key"`    // that its notes are signed with, as a verifier key; "": none
+	Lines       uint64         `json:"lines"`
+	Files       int            `json:"files"`
+	Snapshots   int            `json:"snapshots"`
+	Checkpoints int            `json:"checkpoints"`
+	Witnesses   []WitnessFound `json:"witnesses"`
+	Problems    []Problem      `json:"problems"`
+	Remarks     []chain.Event  `json:"remarks"`
+	Books       *booking.Books `json:"books"` // of nothing, where they could not be made up
 
 	Hash     string    `json:"-"` // of the last line that was read, in hex
 	Time     time.Time `json:"-"` // of that line
@@ -94,7 +94,7 @@ func newVerdict(rep *Report) Verdict {
 		Checkpoints: rep.Checkpoints,
 		Witnesses:   []WitnessFound{},
 		Problems:    []Problem{},
-		Remarks:     append([]observe.Event{}, rep.Happened...),
+		Remarks:     append([]chain.Event{}, rep.Happened...),
 		Books:       rep.Books,
 		Hash:        fmt.Sprintf("%x", rep.Head.Hash),
 		Time:        rep.Head.Time,
@@ -102,7 +102,7 @@ func newVerdict(rep *Report) Verdict {
 		Unerased:    len(rep.Unerased),
 	}
 	if v.Books == nil {
-		v.Books = books.New()
+		v.Books = booking.New()
 	}
 	return v
 }
@@ -124,9 +124,9 @@ func (v Verdict) judged() Verdict {
 	}
 	if v.Verdict == "failed" { // what was read is not all that there is
 		v.Remarks = v.Remarks[:0]
-		v.Books, v.Audited = books.New(), false
+		v.Books, v.Audited = booking.New(), false
 	}
-	slices.SortStableFunc(v.Remarks, func(a, b observe.Event) int {
+	slices.SortStableFunc(v.Remarks, func(a, b chain.Event) int {
 		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Kind, b.Kind))
 	})
 	return v
@@ -230,7 +230,7 @@ func (v *Verdict) wrong(err error, rep *Report, name, against string) error {
 		v.problem(Problem{Kind: "books", Text: fmt.Sprintf("and %d more lines break a rule", n)})
 	}
 	damage, isDamage := errors.AsType[*journal.Damage](err)
-	kept := isDamage && damage.File == observe.KeptFile
+	kept := isDamage && damage.File == chain.KeptFile
 	if kept { // it is not the directory that is wrong
 		err = fmt.Errorf("-against %s: %s", against, damage.Reason)
 	}
@@ -273,7 +273,7 @@ func (v *Verdict) forked(first *journal.Damage, more int, against string) {
 		return
 	}
 	p := problemOf("forked", first)
-	if p.File == observe.KeptFile {
+	if p.File == chain.KeptFile {
 		p.File = against
 	}
 	p.Text = first.Forked + ": " + p.Text

@@ -14,9 +14,9 @@ import (
 	"io/fs"
 
 	"waybill/auth"
-	"waybill/booking/books"
+	"waybill/booking"
 	"waybill/server/ledger"
-	"waybill/store/chain/observe"
+	"waybill/store/chain"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
@@ -25,10 +25,10 @@ import (
 // Report is what Directory found sound.
 type Report struct {
 	inspect.Report
-	Books      *books.Books    // at the last line's time
-	zone       observe.Event   // of sales whose service days start at other times than here
-	Beside     []observe.Event // remarks on what lies beside the journal
-	timetables []string        // the hashes of those that lines name
+	Books      *booking.Books // at the last line's time
+	zone       chain.Event    // of sales whose service days start at other times than here
+	Beside     []chain.Event  // remarks on what lies beside the journal
+	timetables []string       // the hashes of those that lines name
 	// Wrong is what breaks a rule in a copy that has each byte of what was copied; nil where nothing does.
 	Wrong *journal.Damage
 }

@@ -10,7 +10,6 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 )
 
 var textType = []string{"text/plain; charset=utf-8"}
@@ -26,7 +25,7 @@ func (s *Collector) GetCheckpoint(w http.ResponseWriter, r *http.Request) error 
 	}
 	read := checkpoint.Newest
 	if q.Values.Has("witnessed") { // it needs no value
-		read = signing.NewestWitnessed
+		read = checkpoint.NewestWitnessed
 	}
 	if s.Still.Load() {
 		// Lines that nobody has waited for are not on the disk until a view has seen them.

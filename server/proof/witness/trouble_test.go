@@ -15,8 +15,8 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/proof/backup"
-	"waybill/store/copies"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // A witness that has signed, and whose answer was lost, has not signed for us: the note does not say that all
@@ -129,7 +129,7 @@ func TestNotesOfBeforeAreKeptWithAPartOfOne(t *testing.T) {
 func TestARepairTakesBackWhatWitnessesHaveSigned(t *testing.T) {
 	p := rig.NewProven(t)
 	to := filepath.Join(t.TempDir(), "cut")
-	cut := copies.Cut{At: 3, Reason: "test", By: ledger.By{UID: 1}, Force: true}
+	cut := inspect.Cut{At: 3, Reason: "test", By: ledger.By{UID: 1}, Force: true}
 	_, _, err := backup.Repair(durable.Dir(p.Dir), durable.Dir(to), cut)
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,6 @@ import (
 
 	"waybill/server/frame/web"
 	"waybill/store/checkpoint"
-	"waybill/store/checkpoint/signing"
 	"waybill/store/note"
 )
 
@@ -267,7 +266,7 @@ func (s *Collector) remember(lines uint64) {
 		return
 	}
 	s.remembered = true
-	signed, err := signing.NewestWitnessed(s.Config.FS)
+	signed, err := checkpoint.NewestWitnessed(s.Config.FS)
 	if err != nil {
 		return // there is none
 	}

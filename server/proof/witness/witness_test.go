@@ -23,7 +23,6 @@ import (
 	"waybill/server/proof/verify"
 	"waybill/server/proof/witness"
 	"waybill/store/checkpoint"
-	"waybill/store/copies"
 	"waybill/store/durable"
 	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
@@ -277,7 +276,7 @@ func TestAWitnessRefusesAHistoryThatIsRewritten(t *testing.T) {
 	w, s := newWitnessed(t)
 	dir := s.Dir
 	early := filepath.Join(t.TempDir(), "early")
-	err := copies.Backup(durable.Dir(dir), durable.Dir(early), true, ledger.SideDirs...)
+	err := inspect.Backup(durable.Dir(dir), durable.Dir(early), true, ledger.SideDirs...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,60 @@
+package ledger
+
+import (
+	"encoding/json"
+	"time"
+
+	"waybill/booking"
+	"waybill/booking/ids"
+	"waybill/store/journal"
+)
+
+// Answer is what a line says of the answer to a keyed request (decision idempotency.key). Of most requests
+// the answer stands in the personal part of the line. That of a sale is made again from the line.
+type Answer struct {
+	Text string // the body; "" where it is to be made again, or was erased
+	// Sold is the sale that the body is to be made from; nil where there is none, or its passengers were
+	// erased.
+	Sold *booking.Created
+	At   time.Time // of the sale
+}
+
+// ReadAnswer reads the record of an answer from a line.
+func ReadAnswer(l *journal.Line) (a Answer, err error) {
+	var part struct {
+		Reply      string
+		Passengers []struct {
+			FirstName, LastName, Email string
+			Phones                     []string
+		}
+	}
+	if err := json.Unmarshal(l.Personal, &part); err != nil {
+		return a, err
+	}
+	a.Text = part.Reply
+	if a.Text != "" || len(part.Passengers) == 0 {
+		return a, nil
+	}
+	var data struct {
+		Booking, Partner ids.ID
+		Currency         string
+		Legs             []booking.SoldLeg
+		Tickets          []booking.NewTicket
+	}
+	if err := json.Unmarshal(l.Data, &data); err != nil {
+		return a, err
+	}
+	a.At = l.Time
+	a.Sold = &booking.Created{
+		ID:       data.Booking,
+		Partner:  data.Partner,
+		Currency: data.Currency,
+		Legs:     data.Legs,
+		Tickets:  data.Tickets,
+	}
+	for _, p := range part.Passengers {
+		packed := booking.NewPassenger(p.FirstName, p.LastName, p.Email, p.Phones)
+		a.Sold.Passengers = append(a.Sold.Passengers, packed)
+	}
+	return a, nil
+}

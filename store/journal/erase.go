@@ -1,0 +1,105 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"waybill/store/durable"
+	"waybill/store/durable/readonly"
+)
+
+// Erase erases personal parts in a journal that nobody has open. named has the lines whose parts are named
+// to be erased and still there; by is the last line that names any. The snapshots that were made before that
+// line are removed.
+func Erase(fsys durable.FS, named []Erasure, by uint64) error {
+	if err := RemoveSnapshots(fsys, by); err != nil {
+		return err
+	}
+	files, err := ErasureFiles(fsys, named)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if len(f.Lines) == 0 {
+			continue
+		}
+		if err := EraseInFile(fsys, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveSnapshots removes the snapshots that were made before a line that erases. It comes before the
+// erasing: beside a journal without the names these snapshots would be wrong.
+func RemoveSnapshots(fsys durable.FS, before uint64) error {
+	snapshots, err := Numbers(fsys, "snapshots")
+	if err != nil || len(snapshots) == 0 {
+		return err
+	}
+	for _, seq := range snapshots {
+		if seq < before {
+			err = errors.Join(err, fsys.Remove("snapshots/"+Name(seq)))
+		}
+	}
+	return errors.Join(err, fsys.SyncDir("snapshots"))
+}
+
+// ErasureFile is a file of the journal, with its lines whose personal parts are to be erased, and the time of
+// each erasure.
+type ErasureFile struct {
+	Name  string
+	Lines map[uint64]time.Time // by seq
+}
+
+// ErasureFiles returns all files of the journal with the lines to be erased in each. A file may have none.
+func ErasureFiles(fsys readonly.FS, lines []Erasure) ([]ErasureFile, error) {
+	firsts, err := Numbers(fsys, "journal")
+	if err != nil {
+		return nil, err
+	}
+	files := make([]ErasureFile, len(firsts))
+	for i, first := range firsts {
+		files[i] = ErasureFile{"journal/" + Name(first), map[uint64]time.Time{}}
+	}
+	for _, x := range lines {
+		i, found := slices.BinarySearch(firsts, x.Seq)
+		if !found {
+			i--
+		}
+		if i >= 0 {
+			files[i].Lines[x.Seq] = x.At
+		}
+	}
+	return files, nil
+}
+
+// EraseInFile publishes a file of the journal without the personal parts that are to be erased in it.
+func EraseInFile(fsys durable.FS, file ErasureFile) error {
+	return durable.Rewrite(fsys, fsys, file.Name, func(w *bufio.Writer, f *io.SectionReader) error {
+		from := Scan(f)
+		for from.Scan() {
+			text := from.Bytes()
+			l, err := Parse(bytes.TrimSuffix(text, Newline))
+			if err != nil {
+				return err
+			}
+			at, named := file.Lines[l.Seq]
+			if named && l.Personal != nil && !Erased(l.Personal) {
+				whole := len(text) - len(l.Personal) - len("}\n") - len(`,"personal":`)
+				text = slices.Concat(
+					text[:whole],
+					[]byte(`,"personal":`),
+					ErasedPart(at),
+					[]byte("}\n"),
+				)
+			}
+			w.Write(text)
+		}
+		return from.Err()
+	})
+}
