@@ -121,7 +121,7 @@ func written(t testing.TB, r *Report, list ...*booking.Booking) string {
 func parsed(t testing.TB, text string) [][]string {
 	t.Helper()
 	r := csv.NewReader(strings.NewReader(text))
-	r.FieldsPerRecord = len(Columns)
+	r.FieldsPerRecord = len(columns)
 	rows, err := r.ReadAll()
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)

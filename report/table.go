@@ -16,8 +16,8 @@ import (
 	"waybill/booking/ids"
 )
 
-// Columns are a report's, in their order (decision reports.columns).
-var Columns = strings.Split("orderId,bookingId,createdAt,departureLocal,departureUtc,route,from,to,seat,"+
+// columns are a report's, in their order (decision reports.columns).
+var columns = strings.Split("orderId,bookingId,createdAt,departureLocal,departureUtc,route,from,to,seat,"+
 	"firstName,lastName,email,phones,price,currency,discount,status,paymentStatus,refundAmount,source,partner", ",")
 
 // Write writes a company's orders as they stand at an instant: all tickets that travel with it and lie in the
@@ -59,7 +59,7 @@ type writing struct {
 // all writes the file.
 func (w *writing) all(ctx context.Context) (err error) {
 	w.out.UseCRLF = true // RFC 4180
-	w.out.Write(Columns)
+	w.out.Write(columns)
 	for err == nil && w.rounds.advance() {
 		err = w.round(ctx)
 	}

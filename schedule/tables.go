@@ -149,8 +149,8 @@ const (
 // The years of all days and instants that people give, and of timetables: a duration from the machine's clock
 // can hold the way to each (decision timetable.bounds).
 const (
-	MinYear = 1970
-	MaxYear = 2199
+	minYear = 1970
+	maxYear = 2199
 	days    = 84_006 // of them
 
 	InYears = "of the years 1970 to 2199" // says so
@@ -160,7 +160,7 @@ const (
 // IsInYears reports whether an instant is of these years.
 func IsInYears(t time.Time) bool {
 	year := t.UTC().Year()
-	return MinYear <= year && year <= MaxYear
+	return minYear <= year && year <= maxYear
 }
 
 // IsStart reports whether a service day of these years can start at a Unix second: zones and moved runs put

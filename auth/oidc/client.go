@@ -90,7 +90,7 @@ func (c *Client) CheckFile() error {
 	}
 	text, err := c.get(context.Background(), c.cfg.JWKS)
 	if err == nil {
-		_, err = ParseKeySet(text)
+		_, err = parseKeySet(text)
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func (c *Client) CheckFile() error {
 // nothing.
 func NewDevelopment(key ed25519.PublicKey) *Client {
 	c := &Client{cfg: Config{Provider: Development}}
-	c.keys.Store(DevelopmentKeys(key))
+	c.keys.Store(developmentKeys(key))
 	return c
 }
 
@@ -116,11 +116,11 @@ func (c *Client) Verify(ctx context.Context, token string, now time.Time) (who *
 		if fetch {
 			c.fetchKeys(ctx, now)
 		}
-		err = ErrUnknownKey
+		err = errUnknownKey
 		if keys := c.keys.Load(); keys != nil {
 			who, err = keys.Verify(token, c.cfg.Provider, now)
 		}
-		if !errors.Is(err, ErrUnknownKey) {
+		if !errors.Is(err, errUnknownKey) {
 			break
 		}
 	}
@@ -139,7 +139,7 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 	text, err := c.get(context.WithoutCancel(ctx), c.cfg.JWKS)
 	if err == nil {
 		var keys *KeySet
-		if keys, err = ParseKeySet(text); err == nil {
+		if keys, err = parseKeySet(text); err == nil {
 			c.keys.Store(keys)
 			c.got.Store(now.UnixMilli())
 		}

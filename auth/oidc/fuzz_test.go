@@ -80,7 +80,7 @@ func FuzzParseKeySet(f *testing.F) {
 	f.Add([]byte(`{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}`))
 	f.Add([]byte(`{"keys":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		set, err := ParseKeySet(text)
+		set, err := parseKeySet(text)
 		if err != nil {
 			if set != nil {
 				t.Fatal("a set and an error")

@@ -26,9 +26,9 @@ import (
 )
 
 var (
-	// ErrUnknownKey is the ErrCredentials of an ID token whose key is not in the set: the provider may have a
+	// errUnknownKey is the ErrCredentials of an ID token whose key is not in the set: the provider may have a
 	// newer one.
-	ErrUnknownKey = fmt.Errorf("%w: no such key", auth.ErrCredentials)
+	errUnknownKey = fmt.Errorf("%w: no such key", auth.ErrCredentials)
 )
 
 // Provider is what an ID token must say of who made it, and for whom.
@@ -214,8 +214,8 @@ func Mint(key ed25519.PrivateKey, email string, now time.Time) string {
 	return signed + "." + base64URL(ed25519.Sign(key, []byte(signed)))
 }
 
-// DevelopmentKeys is the key set of the development provider.
-func DevelopmentKeys(key ed25519.PublicKey) *KeySet {
+// developmentKeys is the key set of the development provider.
+func developmentKeys(key ed25519.PublicKey) *KeySet {
 	return &KeySet{keys: []publicKey{{"", "EdDSA", key}}}
 }
 
@@ -258,10 +258,10 @@ type jwk struct {
 	N, E, X, Y string
 }
 
-// ParseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for encryption, symmetric, of
+// parseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for encryption, symmetric, of
 // another curve, RSA below 2048 bits, no key at all) are passed over, and so is a byte order mark, with which
 // editors begin a file; a set without any other key is an error, which says what each key lacks.
-func ParseKeySet(text []byte) (*KeySet, error) {
+func parseKeySet(text []byte) (*KeySet, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	doc, err := parseObject(text, []string{"keys"})
 	var members []json.RawMessage
@@ -349,7 +349,7 @@ func (j *jwk) public() (crypto.PublicKey, string) {
 }
 
 // check verifies a signature with the key that the token's header names. Where a header names none, each key
-// that fits is tried (OpenID Connect Core, 10.1). The error is an ErrCredentials; it is ErrUnknownKey where a
+// that fits is tried (OpenID Connect Core, 10.1). The error is an ErrCredentials; it is errUnknownKey where a
 // newer set of keys may have the right one.
 func (k *KeySet) check(header object, signed, signature []byte) error {
 	id := header.text("kid")
@@ -372,12 +372,12 @@ func (k *KeySet) check(header object, signed, signature []byte) error {
 	}
 	switch {
 	case meant == 0:
-		return fmt.Errorf("%w: the kid %.60q %s", ErrUnknownKey, id,
+		return fmt.Errorf("%w: the kid %.60q %s", errUnknownKey, id,
 			cmp.Or(k.unfit[id], "is not in the key set"))
 	case fitting == 0:
 		return auth.Refused("alg is not the key's")
 	case !named: // it may be of a key that is newer than the set
-		return ErrUnknownKey
+		return errUnknownKey
 	}
 	return auth.Refused("the signature is wrong")
 }

@@ -138,7 +138,7 @@ func TestHeadersOfHostileTokensAreRefused(t *testing.T) {
 		refuses(t, others, token)
 		dot := strings.LastIndex(token, ".")
 		token = token[:dot+1] + strings.Repeat("A", len(token)-dot-1) // which is no signature of any key
-		if _, err := all.Verify(token, ours, noon); !errors.Is(err, ErrUnknownKey) {
+		if _, err := all.Verify(token, ours, noon); !errors.Is(err, errUnknownKey) {
 			t.Errorf("%v: nobody would look for a newer key", err)
 		}
 	})
@@ -148,14 +148,14 @@ func TestHeadersOfHostileTokensAreRefused(t *testing.T) {
 	t.Run("kid unknown, one key", func(t *testing.T) {
 		token := s.signs(`{"alg":"EdDSA","kid":"x"}`, good().String())
 		refuses(t, one, token)
-		if _, err := one.Verify(token, ours, noon); !errors.Is(err, ErrUnknownKey) {
+		if _, err := one.Verify(token, ours, noon); !errors.Is(err, errUnknownKey) {
 			t.Errorf("%v: nobody would look for a newer key", err)
 		}
 	})
 	t.Run("alg of another key, one key", func(t *testing.T) {
 		for _, header := range []string{`{"alg":"ES256","kid":"d"}`, `{"alg":"RS256"}`} {
 			_, err := one.Verify(s.signs(header, good().String()), ours, noon)
-			if !errors.Is(err, auth.ErrCredentials) || errors.Is(err, ErrUnknownKey) {
+			if !errors.Is(err, auth.ErrCredentials) || errors.Is(err, errUnknownKey) {
 				t.Errorf("%v: a newer key is of no help", err)
 			}
 		}
@@ -391,7 +391,7 @@ func TestAnyChangedCharacterOfAnIDTokenIsRefused(t *testing.T) {
 // and an hour.
 func TestTokensOfTheDevelopmentProvider(t *testing.T) {
 	key := signers()["EdDSA"].key.(ed25519.PrivateKey)
-	keys := DevelopmentKeys(key.Public().(ed25519.PublicKey))
+	keys := developmentKeys(key.Public().(ed25519.PublicKey))
 	token := Mint(key, "Anna@Example.com", noon)
 	who, err := keys.Verify(token, Development, noon)
 	if err != nil || who.Email != "Anna@Example.com" || !who.EmailVerified ||

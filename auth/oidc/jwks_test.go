@@ -29,7 +29,7 @@ func passedOver(t *testing.T, cases map[string]string) {
 	for name, key := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, text := range []string{setOf(key, beside.jwk("")), setOf(beside.jwk(""), key)} {
-				set, err := ParseKeySet([]byte(text))
+				set, err := parseKeySet([]byte(text))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -38,7 +38,7 @@ func passedOver(t *testing.T, cases map[string]string) {
 				}
 				accepts(t, set, beside.token(good().String()))
 			}
-			if set, err := ParseKeySet([]byte(setOf(key))); err == nil || set != nil {
+			if set, err := parseKeySet([]byte(setOf(key))); err == nil || set != nil {
 				t.Errorf("a set of it alone is one of %d keys", len(set.keys))
 			}
 		})
@@ -120,7 +120,7 @@ func TestWeakAndMisshapenRSAKeysArePassedOver(t *testing.T) {
 		"65537":  "AQAB",
 		"2^31-1": enc64([]byte{0x7f, 0xff, 0xff, 0xff}),
 	} {
-		if _, err := ParseKeySet([]byte(setOf(key(good64, e)))); err != nil {
+		if _, err := parseKeySet([]byte(setOf(key(good64, e)))); err != nil {
 			t.Errorf("exponent %s: %v", name, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestWeakAndMisshapenRSAKeysArePassedOver(t *testing.T) {
 		"even":     new(big.Int).Lsh(big.NewInt(1), 2047),
 		"all ones": new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 2048), big.NewInt(1)),
 	} {
-		if set, err := ParseKeySet([]byte(setOf(key(enc64(odd.Bytes()), "AQAB")))); err == nil {
+		if set, err := parseKeySet([]byte(setOf(key(enc64(odd.Bytes()), "AQAB")))); err == nil {
 			t.Run("a modulus that is "+name, func(t *testing.T) {
 				refuses(t, set, signers()["RS256"].token(good().String()))
 			})
@@ -187,7 +187,7 @@ func TestKeysOfDifferentTypesMayShareAKid(t *testing.T) {
 			list = append(list, strings.Replace(signers()[alg].jwk(""), `"kid":"`+signers()[alg].kid+`"`,
 				`"kid":"`+kid+`"`, 1))
 		}
-		set, err := ParseKeySet([]byte(setOf(list...)))
+		set, err := parseKeySet([]byte(setOf(list...)))
 		if err != nil || len(set.keys) != 3 {
 			t.Fatalf("%v: %v", set, err)
 		}
@@ -213,7 +213,7 @@ func TestMembersThatAreNotUnderstoodAreIgnored(t *testing.T) {
 		for _, more := range []string{`,"use":"sig","key_ops":["verify"],"alg":"` + alg + `"`,
 			`,"key_ops":["sign","verify"]`, `,"x5c":["MIIB"],"x5t":"x","ext":true,"iat":1,"exp":1e9`,
 			`,"alg":null,"use":null,"key_ops":null`} {
-			set, err := ParseKeySet([]byte(`{"next":{"keys":1},"keys":[` + signers()[alg].jwk(more) +
+			set, err := parseKeySet([]byte(`{"next":{"keys":1},"keys":[` + signers()[alg].jwk(more) +
 				`],"x":[]}` + "\n"))
 			if err != nil {
 				t.Errorf("%s%s: %v", alg, more, err)
@@ -228,7 +228,7 @@ func TestMembersThatAreNotUnderstoodAreIgnored(t *testing.T) {
 // editors put before a text.
 func TestASetAsOthersWriteIt(t *testing.T) {
 	for _, alg := range []string{"EdDSA", "Ed25519"} {
-		set, err := ParseKeySet([]byte("\ufeff" + setOf(signers()["EdDSA"].jwk(`,"alg":"`+alg+`"`))))
+		set, err := parseKeySet([]byte("\ufeff" + setOf(signers()["EdDSA"].jwk(`,"alg":"`+alg+`"`))))
 		if err != nil {
 			t.Fatal(alg, err)
 		}
@@ -249,7 +249,7 @@ func TestATextThatIsNoKeySetIsAnError(t *testing.T) {
 			"\x00", "\ufeff\ufeff" + set, "[" + set + "]", strings.ReplaceAll(set, `"`, "'"), signers()["EdDSA"].jwk(""),
 		strings.Repeat("[", 20000), `{"error":"temporarily_unavailable"}`, "-----BEGIN PUBLIC KEY-----",
 	} {
-		if set, err := ParseKeySet([]byte(text)); err == nil || set != nil {
+		if set, err := parseKeySet([]byte(text)); err == nil || set != nil {
 			t.Errorf("%.60q: a set of %d keys", text, len(set.keys))
 		}
 	}
@@ -271,12 +271,12 @@ func TestWhatIsWrongWithAKeySetIsSaid(t *testing.T) {
 		`{"kty":"EC","crv":"P-384","kid":"r","x":"AA","y":"AA"}`: `kty "EC", crv "P-384"`,
 		`{"kty":"oct","kid":"r","k":"c2VjcmV0LXRoYXQtbm9ib2R5"}`: `kty "oct", crv ""`,
 	} {
-		_, err := ParseKeySet([]byte(setOf(`{}`, key)))
+		_, err := parseKeySet([]byte(setOf(`{}`, key)))
 		if err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "c2Vjcm") ||
 			!strings.Contains(err.Error(), `key 2, kid "`) {
 			t.Errorf("%s: %v", key, err)
 		}
-		set, err := ParseKeySet([]byte(setOf(signers()["EdDSA"].jwk(""), key)))
+		set, err := parseKeySet([]byte(setOf(signers()["EdDSA"].jwk(""), key)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestWhatIsWrongWithAKeySetIsSaid(t *testing.T) {
 			token := signers()["RS256"].signs(`{"alg":"RS256","kid":"`+kid+`"}`, good().String())
 			_, err = set.Verify(token, ours, noon)
 			named := strings.Contains(key, `"kid":"`+kid+`"`)
-			if !errors.Is(err, ErrUnknownKey) || strings.Contains(err.Error(), why) != named {
+			if !errors.Is(err, errUnknownKey) || strings.Contains(err.Error(), why) != named {
 				t.Errorf("%s, a token of the key %s: %v", key, kid, err)
 			}
 		}
@@ -304,7 +304,7 @@ func TestWhatIsNoKeySetIsToldByItsLine(t *testing.T) {
 		`{"jwks_uri":"https://x/certs"}`: "the provider's configuration, whose jwks_uri names the key set",
 		`{"keys":[],"keys":[]}`:          `"keys" is given twice`,
 	} {
-		_, err := ParseKeySet([]byte(text))
+		_, err := parseKeySet([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, want %s", text, err, why)
 		}

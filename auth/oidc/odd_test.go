@@ -20,7 +20,7 @@ func TestOddKeysArePassedOver(t *testing.T) {
 // A key set's members are read in their own case: a second one does not replace the first.
 func TestKeysInAnotherCaseAreNotKeys(t *testing.T) {
 	text := `{"keys":[` + signers()["EdDSA"].jwk("") + `],"Keys":[` + signers()["foreign"].jwk("") + `]}`
-	if set, err := ParseKeySet([]byte(text)); err == nil {
+	if set, err := parseKeySet([]byte(text)); err == nil {
 		t.Errorf("%d keys", len(set.keys))
 	}
 }

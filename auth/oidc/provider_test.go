@@ -124,7 +124,7 @@ func published(t testing.TB, names ...string) *KeySet {
 	for _, name := range names {
 		keys = append(keys, signers()[name].jwk(""))
 	}
-	set, err := ParseKeySet([]byte(setOf(keys...)))
+	set, err := parseKeySet([]byte(setOf(keys...)))
 	if err != nil {
 		t.Fatal(err)
 	}

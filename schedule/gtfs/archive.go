@@ -43,11 +43,11 @@ func CheckZip(z *zip.Reader) error {
 	return nil
 }
 
-// Calendars are the two files that say on which days trips run; a feed may have one of them.
-const Calendars = "calendar.txt or calendar_dates.txt"
+// calendars are the two files that say on which days trips run; a feed may have one of them.
+const calendars = "calendar.txt or calendar_dates.txt"
 
 // required are the files without which there is no feed.
-var required = []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt", Calendars}
+var required = []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt", calendars}
 
 // root returns the directory that holds the feed: the top, or one directly below it. Two feeds are none.
 func root(feed fs.FS) (fs.FS, error) {

@@ -14,7 +14,7 @@ import (
 // CRLF, padded cells, columns in any order, rows that are too long or too short. [Open] finds the feed, and
 // [Files.Rows] yields the rows of one of its files. A [Row] reads its cells as what they should be, and keeps
 // what is first wrong with them; such a row is skipped by whoever reads it, and reported with its place. What
-// the reader decides where the feed leaves it open is counted as a [Decision].
+// the reader decides where the feed leaves it open is counted as a [decision].
 //
 //	files, err := Open(os.DirFS("sample"), report)
 //	for r := range files.Rows("routes.txt") {
@@ -34,7 +34,7 @@ type Files struct {
 
 	text      *bufio.Reader // of the file being read
 	left      int64         // bytes that the feed may still have
-	decisions []Decision
+	decisions []decision
 }
 
 // Index finds what the rows of a file became by the ids that they have in the feed.
@@ -77,9 +77,9 @@ func (f *Files) Has(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// A Decision is something that an import decided where the feed left it open or said it in an unusual way:
+// A decision is something that an import decided where the feed left it open or said it in an unusual way:
 // what it was, how often, and where first. An operator reads them to know what is sold.
-type Decision struct {
+type decision struct {
 	What  string // in words, as "times without seconds, read as full minutes"
 	Count int
 	File  string // of the first; "" where the decision is about no row
@@ -87,7 +87,7 @@ type Decision struct {
 }
 
 // String returns the decision as a line of the import's report.
-func (d Decision) String() string {
+func (d decision) String() string {
 	if d.File == "" {
 		return fmt.Sprintf("%s: %d", d.What, d.Count)
 	}
@@ -101,12 +101,12 @@ func (f *Files) Decided(file string, line int, what string) {
 
 // DecidedMany counts a decision about several rows, of which the first is named.
 func (f *Files) DecidedMany(n int, file string, line int, what string) {
-	i := slices.IndexFunc(f.decisions, func(d Decision) bool {
+	i := slices.IndexFunc(f.decisions, func(d decision) bool {
 		return d.What == what
 	})
 	if i < 0 {
 		i = len(f.decisions)
-		f.decisions = append(f.decisions, Decision{
+		f.decisions = append(f.decisions, decision{
 			What: what,
 			File: file,
 			Line: line,
@@ -116,4 +116,4 @@ func (f *Files) DecidedMany(n int, file string, line int, what string) {
 }
 
 // Decisions returns what was decided, in the order in which it first was.
-func (f *Files) Decisions() []Decision { return f.decisions }
+func (f *Files) Decisions() []decision { return f.decisions }

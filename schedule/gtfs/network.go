@@ -31,7 +31,7 @@ const (
 // both, of which the single days win.
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
-	f.files.IDs[Calendars] = Index{}
+	f.files.IDs[calendars] = Index{}
 	// A service may have rows in both files, or in one of them.
 	enter := func(r *Row, days dayRange) {
 		if id := r.Get("service_id"); !r.Unused {
@@ -88,7 +88,7 @@ func (f *Feed) readServices() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
 		days := service(id, services[id])
-		f.files.IDs[Calendars][id] = add(&f.out.Services, days)
+		f.files.IDs[calendars][id] = add(&f.out.Services, days)
 	}
 }
 
@@ -155,7 +155,7 @@ func (f *Feed) readTrips() {
 		if r.Unused && r.Reason == "" {
 			r.LeaveOut()
 		}
-		t.Service = r.Ref("service_id", Calendars)
+		t.Service = r.Ref("service_id", calendars)
 		keep(r, &trips, tripRow{
 			Trip: t,
 			id:   r.Key,
@@ -187,9 +187,9 @@ func (f *Feed) readTrips() {
 			}
 		}
 		// Where one of the two is given the bus does not stop for longer.
-		if c.arr == Blank {
+		if c.arr == blank {
 			c.arr = c.dep
-		} else if c.dep == Blank {
+		} else if c.dep == blank {
 			c.dep = c.arr
 		}
 		if !r.Unused {
@@ -233,7 +233,7 @@ func (f *Feed) finishTrips(trips []tripRow) {
 		// Counted before they are filled in.
 		blanks := 0
 		for _, c := range calls {
-			if c.dep == Blank {
+			if c.dep == blank {
 				blanks++
 			}
 		}
@@ -289,13 +289,13 @@ func complete(calls []stopTime) string {
 		return "has fewer than two usable stop times"
 	case n > schedule.MaxStops:
 		return "has more than " + strconv.Itoa(schedule.MaxStops) + " stops"
-	case calls[0].dep == Blank || calls[n-1].arr == Blank:
+	case calls[0].dep == blank || calls[n-1].arr == blank:
 		return "has no time at its first or last stop"
 	}
 	known := 0
 	for i := range calls {
 		c := &calls[i]
-		if c.dep == Blank {
+		if c.dep == blank {
 			continue
 		}
 		if c.dep < c.arr || c.arr < calls[known].dep && i > 0 {
@@ -334,7 +334,7 @@ func (f *Feed) readFrequencies() {
 		trip := r.Ref("trip_id", "trips.txt")
 		start := int(r.Clock("start_time"))
 		end := int(r.Clock("end_time"))
-		r.Check(start != Blank, "start_time", "is missing")
+		r.Check(start != blank, "start_time", "is missing")
 		headway := r.Number("headway_secs", 1, math.MaxInt)
 		r.Check(end > start, "end_time", "leaves no departure")
 		r.Check(!seen[interval{trip, start}], "start_time", "repeats an earlier row of this trip_id")

@@ -12,7 +12,7 @@ import (
 )
 
 // Decisions returns the decisions of the import, in the order in which they were taken.
-func (f *Feed) Decisions() []Decision {
+func (f *Feed) Decisions() []decision {
 	return f.files.Decisions()
 }
 

@@ -355,14 +355,14 @@ func (r *Row) Date(column string) schedule.Day {
 	return schedule.DayOf(t)
 }
 
-// Blank is a time that the feed leaves out.
-const Blank = -1
+// blank is a time that the feed leaves out.
+const blank = -1
 
-// Clock reads a time of a service day as in 8:30:00, in seconds; hours go beyond 24. It may be Blank.
+// Clock reads a time of a service day as in 8:30:00, in seconds; hours go beyond 24. It may be blank.
 func (r *Row) Clock(column string) int32 {
 	cell := r.Get(column)
 	if cell == "" {
-		return Blank
+		return blank
 	}
 	hour, rest, _ := strings.Cut(cell, ":")
 	if len(rest) == len("04") {

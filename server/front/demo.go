@@ -10,8 +10,8 @@ import (
 	"waybill/testdata"
 )
 
-// DemoName is the name of the demo's partner, and that of its timetable in the journal.
-const DemoName = "demo"
+// demoName is the name of the demo's partner, and that of its timetable in the journal.
+const demoName = "demo"
 
 // DemoFeed returns the feed of the demo network.
 func DemoFeed() fs.FS {
@@ -26,8 +26,8 @@ func DemoFeed() fs.FS {
 // The report of the import names the rows that cannot be used, which are skipped. The serve verb does this
 // where only this machine reaches the server, and so does each server of package waybilltest.
 func MakeDemo(s *server.Server, feed fs.FS, report io.Writer) (key string, err error) {
-	if err := s.Admin.Import(feed, DemoName, admin.ImportOptions{}, report); err != nil {
+	if err := s.Admin.Import(feed, demoName, admin.ImportOptions{}, report); err != nil {
 		return "", fmt.Errorf("the timetable: %w", err)
 	}
-	return s.Admin.AddPartner(DemoName, nil)
+	return s.Admin.AddPartner(demoName, nil)
 }

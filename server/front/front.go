@@ -64,7 +64,7 @@ func On(cfg server.Config, ln net.Listener, secured *tls.Config) *Front {
 		Ended:   make(chan error, 2), // one of each server, of clients and of operators
 	}
 	f.clients = NewServer(&f.gate, cfg.Log)
-	most, share := MaxConnections(), web.AddressShare
+	most, share := maxConnections(), web.AddressShare
 	if cfg.Forked != nil { // whose clients are all on this machine
 		most, share = min(most, maxOfWorld), 1
 	}

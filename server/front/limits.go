@@ -9,9 +9,9 @@ import (
 	"waybill/server/frame/web"
 )
 
-// MaxConnections is how many connections may be open at a time: each may need a file besides, and so does the
+// maxConnections is how many connections may be open at a time: each may need a file besides, and so does the
 // rest.
-func MaxConnections() int {
+func maxConnections() int {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
 		return web.MaxConnections
@@ -29,7 +29,7 @@ func MaxWorlds() int {
 		filesOfWorld = 8 // 4 while it is idle, and some connections
 		filesOfMain  = 64
 	)
-	return max(1, min(web.MaxWorlds, (MaxConnections()-filesOfMain)/filesOfWorld))
+	return max(1, min(web.MaxWorlds, (maxConnections()-filesOfMain)/filesOfWorld))
 }
 
 // BoundMemory has garbage collected at half again of what lives instead of at twice that, once much does.

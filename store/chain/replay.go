@@ -44,14 +44,14 @@ type Replay[S, E any] struct {
 
 // Misfits are lines whose bytes are good, and that break a rule.
 type Misfits struct {
-	List []*journal.Damage // the first [MaxMisfits]
+	List []*journal.Damage // the first [maxMisfits]
 	More int               // how many there are besides
 	// Unapplied reports that one could not be applied. The value is not what the journal's writer had.
 	Unapplied bool
 }
 
-// MaxMisfits is how many lines are named.
-const MaxMisfits = 100
+// maxMisfits is how many lines are named.
+const maxMisfits = 100
 
 // add takes an error of a line as one of the misfits. Other errors it returns.
 func (m *Misfits) add(err error) error {
@@ -59,7 +59,7 @@ func (m *Misfits) add(err error) error {
 	if m == nil || !ok || !wrong.Books {
 		return err
 	}
-	if len(m.List) == MaxMisfits {
+	if len(m.List) == maxMisfits {
 		m.More++
 		return nil
 	}

@@ -53,15 +53,15 @@ func EarlierOf(id string) Earlier {
 
 // KeyOf reads the key that checks the notes of a directory's name, which may be an earlier one.
 func KeyOf(fsys readonly.FS, origin string) (ed25519.PublicKey, error) {
-	key, err := EarlierKeyOf(fsys, origin)
+	key, err := earlierKeyOf(fsys, origin)
 	if errors.Is(err, fs.ErrNotExist) {
 		return PublicKey(fsys)
 	}
 	return key, err
 }
 
-// EarlierKeyOf reads the key that checks the notes of an earlier name of a directory.
-func EarlierKeyOf(fsys readonly.FS, origin string) (ed25519.PublicKey, error) {
+// earlierKeyOf reads the key that checks the notes of an earlier name of a directory.
+func earlierKeyOf(fsys readonly.FS, origin string) (ed25519.PublicKey, error) {
 	id := IDOf(origin)
 	if id == "" {
 		return nil, fs.ErrNotExist

@@ -260,8 +260,8 @@ func decodeHash(dst *[32]byte, src []byte) bool {
 	return err == nil && !bytes.ContainsAny(src, "ABCDEF")
 }
 
-// ReadHash reads the hash of the line that starts at an offset.
-func ReadHash(f io.ReaderAt, start int64) (hash [32]byte, err error) {
+// readHash reads the hash of the line that starts at an offset.
+func readHash(f io.ReaderAt, start int64) (hash [32]byte, err error) {
 	text := make([]byte, len(lineStart)+64)
 	if _, err = f.ReadAt(text, start); err != nil {
 		return hash, err

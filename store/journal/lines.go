@@ -226,7 +226,7 @@ func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int,
 		if len(ends) > 1 {
 			start = ends[len(ends)-2]
 		}
-		return ReadHash(f, start)
+		return readHash(f, start)
 	case i > 0:
 		last := firsts[i] - 1
 		err = readonly.Read(x.fsys, "journal/"+Name(firsts[i-1]), func(f *io.SectionReader) error {

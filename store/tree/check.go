@@ -20,13 +20,13 @@ import (
 // The files are made from the journal and can be made from it again: deleting them loses nothing.
 const (
 	Dir      = "tree"
-	Stride   = 8           // every so many levels have a file
-	Levels   = 64 / Stride // how many files there can be
-	HashSize = len(Hash{}) // bytes
+	stride   = 8           // every so many levels have a file
+	levels   = 64 / stride // how many files there can be
+	hashSize = len(Hash{}) // bytes
 )
 
-// FileName returns the file of the hashes of a level, which is a multiple of Stride.
-func FileName(level int) string {
+// fileName returns the file of the hashes of a level, which is a multiple of stride.
+func fileName(level int) string {
 	return fmt.Sprintf("%s/%02d", Dir, level)
 }
 
@@ -34,7 +34,7 @@ func FileName(level int) string {
 type Check struct {
 	Edge
 	until uint64 // leaves after these are not compared
-	files [Levels]*bufio.Reader
+	files [levels]*bufio.Reader
 	open  []io.Closer
 	wrong error
 }
@@ -45,7 +45,7 @@ func NewCheck(fsys readonly.FS, until uint64) (*Check, error) {
 	c := &Check{until: until}
 	c.Full = c.compare
 	for i := range c.files {
-		f, err := fsys.Open(FileName(i * Stride))
+		f, err := fsys.Open(fileName(i * stride))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -60,8 +60,8 @@ func NewCheck(fsys readonly.FS, until uint64) (*Check, error) {
 
 // compare compares the root of a full tree with the next hash of its file.
 func (c *Check) compare(level int, root Hash) {
-	i := level / Stride
-	if level%Stride != 0 || c.files[i] == nil || c.size >= c.until {
+	i := level / stride
+	if level%stride != 0 || c.files[i] == nil || c.size >= c.until {
 		return
 	}
 	var have Hash
@@ -76,8 +76,8 @@ func (c *Check) compare(level int, root Hash) {
 	}
 	if have != root && c.wrong == nil {
 		c.wrong = &Wrong{
-			File:   FileName(level),
-			Offset: int64(c.size>>level) * int64(HashSize),
+			File:   fileName(level),
+			Offset: int64(c.size>>level) * int64(hashSize),
 			Leaf:   c.size,
 		}
 	}

@@ -19,9 +19,9 @@ type Tree struct {
 
 	mu      sync.Mutex
 	edge    Edge
-	pending [Levels][]byte // what is not in the files yet
+	pending [levels][]byte // what is not in the files yet
 
-	written [Levels]int64 // bytes that the files are known to hold
+	written [levels]int64 // bytes that the files are known to hold
 }
 
 // Open takes up the tree of the first size leaves, whose root is known, from its files. Where they do not
@@ -37,7 +37,7 @@ func Open(fsys durable.FS, size uint64, root Hash) (t *Tree, missing error) {
 		t.edge = Edge{}
 	}
 	for i := range t.written {
-		t.written[i] = int64(t.edge.Size()>>(i*Stride)) * int64(HashSize)
+		t.written[i] = int64(t.edge.Size()>>(i*stride)) * int64(hashSize)
 	}
 	t.edge.Full = t.keep
 	return t, missing
@@ -47,9 +47,9 @@ func Open(fsys durable.FS, size uint64, root Hash) (t *Tree, missing error) {
 // that the files lack, or that does not follow from the leaves.
 func grow(fsys readonly.FS, size uint64) (Edge, error) {
 	r := &reader{fsys: fsys}
-	for i := range Levels {
-		if hashes := size >> (i * Stride); hashes > 0 {
-			r.read(i, make([]byte, HashSize), int64(hashes-1)*int64(HashSize))
+	for i := range levels {
+		if hashes := size >> (i * stride); hashes > 0 {
+			r.read(i, make([]byte, hashSize), int64(hashes-1)*int64(hashSize))
 		}
 	}
 	if err := r.close(); err != nil || size == 0 {
@@ -59,7 +59,7 @@ func grow(fsys readonly.FS, size uint64) (Edge, error) {
 	if err != nil {
 		return Edge{}, err
 	}
-	err = readonly.Read(fsys, FileName(0), func(f *io.SectionReader) error {
+	err = readonly.Read(fsys, fileName(0), func(f *io.SectionReader) error {
 		leaves := bufio.NewReaderSize(f, 1<<16)
 		for range size {
 			var leaf Hash
@@ -79,8 +79,8 @@ func grow(fsys readonly.FS, size uint64) (Edge, error) {
 // keep queues the root of a full tree to be written, where the files have roots of its level. The lock is
 // held.
 func (t *Tree) keep(level int, root Hash) {
-	if level%Stride == 0 {
-		t.pending[level/Stride] = append(t.pending[level/Stride], root[:]...)
+	if level%stride == 0 {
+		t.pending[level/stride] = append(t.pending[level/stride], root[:]...)
 	}
 }
 
@@ -130,7 +130,7 @@ func (t *Tree) Write() error {
 
 // append writes hashes at the end of what a file is known to hold, and syncs it.
 func (t *Tree) append(i int, hashes []byte) error {
-	name := FileName(i * Stride)
+	name := fileName(i * stride)
 	file, err := t.fsys.Append(name)
 	if errors.Is(err, fs.ErrNotExist) && t.written[i] == 0 {
 		file, err = t.create(name)
@@ -174,19 +174,19 @@ func (t *Tree) create(name string) (durable.File, error) {
 // reader reads hashes. It keeps its first error, and the files open until close.
 type reader struct {
 	fsys  readonly.FS
-	files [Levels]readonly.File
+	files [levels]readonly.File
 	err   error
 }
 
 // full returns the root of a full tree of 1<<level leaves. number counts these trees from 0.
 func (r *reader) full(level int, number uint64) Hash {
-	kept := level / Stride
-	below := level % Stride
+	kept := level / stride
+	below := level % stride
 	hashes := make([]Hash, 1<<below)
-	text := make([]byte, len(hashes)*HashSize)
-	r.read(kept, text, int64(number<<below)*int64(HashSize))
+	text := make([]byte, len(hashes)*hashSize)
+	r.read(kept, text, int64(number<<below)*int64(hashSize))
 	for i := range hashes {
-		copy(hashes[i][:], text[i*HashSize:])
+		copy(hashes[i][:], text[i*hashSize:])
 	}
 	for len(hashes) > 1 {
 		for i := range len(hashes) / 2 {
@@ -200,7 +200,7 @@ func (r *reader) full(level int, number uint64) Hash {
 // read reads bytes of a file, all or none.
 func (r *reader) read(i int, text []byte, offset int64) {
 	if r.err == nil && r.files[i] == nil {
-		r.files[i], r.err = r.fsys.Open(FileName(i * Stride))
+		r.files[i], r.err = r.fsys.Open(fileName(i * stride))
 		if r.err != nil {
 			r.files[i] = nil
 		}
@@ -210,7 +210,7 @@ func (r *reader) read(i int, text []byte, offset int64) {
 	}
 	if n, err := r.files[i].ReadAt(text, offset); n < len(text) {
 		end := offset + int64(len(text))
-		r.err = fmt.Errorf("%s ends before byte %d: %w", FileName(i*Stride), end, err)
+		r.err = fmt.Errorf("%s ends before byte %d: %w", fileName(i*stride), end, err)
 	}
 }
 

@@ -150,7 +150,7 @@ func TestAProofProvesNothingElse(t *testing.T) {
 		t.Error("another leaf, a shorter or a longer proof is as good")
 	}
 	for i := range proof {
-		for bit := range 8 * HashSize {
+		for bit := range 8 * hashSize {
 			changed := slices.Clone(proof)
 			changed[i][bit/8] ^= 1 << (bit % 8)
 			if Includes(changed, d[123], 123, size, f.Root()) {
@@ -188,8 +188,8 @@ func TestTheTreeIsTakenUp(t *testing.T) {
 		if err != nil || again.Size() != uint64(len(now)) {
 			t.Errorf("taken up at %d, it cannot be taken up again: %v", size, err)
 		}
-		info, err := os.Stat(filepath.Join(string(fsys.(durable.Dir)), FileName(0)))
-		if err != nil || info.Size() != int64(len(now)*HashSize) {
+		info, err := os.Stat(filepath.Join(string(fsys.(durable.Dir)), fileName(0)))
+		if err != nil || info.Size() != int64(len(now)*hashSize) {
 			t.Errorf("taken up at %d: the file has %d bytes: %v", size, info.Size(), err)
 		}
 	}
@@ -216,14 +216,14 @@ func TestATreeThatIsWrongWithin(t *testing.T) {
 	d := leaves(600)
 	for _, level := range []int{0, 8} {
 		for what, change := range map[string]func([]byte) []byte{
-			"a bit":     func(b []byte) []byte { b[HashSize+1] ^= 4; return b },
+			"a bit":     func(b []byte) []byte { b[hashSize+1] ^= 4; return b },
 			"its end":   func(b []byte) []byte { return b[:len(b)-1] },
 			"its hash":  func(b []byte) []byte { return b[:0] },
 			"its tail":  func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
 			"no change": func(b []byte) []byte { return append(b, "more"...) },
 		} {
 			fsys, f := written(t, d, 600)
-			name := filepath.Join(string(fsys.(durable.Dir)), FileName(level))
+			name := filepath.Join(string(fsys.(durable.Dir)), fileName(level))
 			text, err := os.ReadFile(name)
 			if err == nil {
 				err = os.WriteFile(name, change(text), 0o600)
@@ -257,7 +257,7 @@ func TestTheFilesAreHeldAgainstTheLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, level := range []int{0, 8} {
-		name := filepath.Join(string(fsys.(durable.Dir)), FileName(level))
+		name := filepath.Join(string(fsys.(durable.Dir)), fileName(level))
 		good, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -270,8 +270,8 @@ func TestTheFilesAreHeldAgainstTheLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			wrong, found := errors.AsType[*Wrong](check(520))
-			offset := int64(bit / 8 / HashSize * HashSize)
-			if !found || wrong.File != FileName(level) || wrong.Offset != offset {
+			offset := int64(bit / 8 / hashSize * hashSize)
+			if !found || wrong.File != fileName(level) || wrong.Offset != offset {
 				t.Errorf("%s, bit %d: %v", name, bit, wrong)
 			}
 		}
@@ -298,7 +298,7 @@ func TestTheLastSignedLeafIsHeldAgainstTheFiles(t *testing.T) {
 		level int
 		leaf  uint64 // the last one of the last hash of the file, from 0
 	}{{0, 519}, {8, 511}} {
-		name := filepath.Join(string(fsys.(durable.Dir)), FileName(c.level))
+		name := filepath.Join(string(fsys.(durable.Dir)), fileName(c.level))
 		good, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -340,8 +340,8 @@ func TestAWriteThatFailsIsMadeUpFor(t *testing.T) {
 			t.Errorf("failure %d: %v after %d", fail, err, fsys.count)
 		}
 		fsys.at = 0
-		info, err := os.Stat(filepath.Join(string(dir), FileName(0)))
-		if err == nil && info.Size()%int64(HashSize) != 0 {
+		info, err := os.Stat(filepath.Join(string(dir), fileName(0)))
+		if err == nil && info.Size()%int64(hashSize) != 0 {
 			t.Errorf("failure %d: a write that failed keeps %d bytes", fail, info.Size())
 		}
 		f.addAll(d[300:])

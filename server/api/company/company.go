@@ -11,7 +11,7 @@ import (
 type Portal struct {
 	*web.Core
 	identity  *oidc.Trusted
-	Passwords *Throttle
+	Passwords *throttle
 	queue     *web.Loop // of reports
 	files     *reportFiles
 }
@@ -21,7 +21,7 @@ func New(core *web.Core, identity *oidc.Trusted) *Portal {
 	s := &Portal{
 		Core:      core,
 		identity:  identity,
-		Passwords: NewThrottle(),
+		Passwords: newThrottle(),
 		files:     newReportFiles(),
 	}
 	s.queue = core.NewLoop("a report could not be written or removed", s.tendReports)

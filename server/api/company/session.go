@@ -356,17 +356,17 @@ const (
 	manyFailing   = 10_000 // e-mails and addresses, from which on those that have waited enough are forgotten
 )
 
-// Throttle bounds password checks: how many fail, and how many run at a time. It is kept in memory only.
-type Throttle struct {
+// throttle bounds password checks: how many fail, and how many run at a time. It is kept in memory only.
+type throttle struct {
 	running *web.Places // one per core
 
 	mu       sync.Mutex
 	failures map[string][]time.Time // by e-mail or address, the oldest first
 }
 
-// NewThrottle returns a throttle that has seen no failure.
-func NewThrottle() *Throttle {
-	return &Throttle{
+// newThrottle returns a throttle that has seen no failure.
+func newThrottle() *throttle {
+	return &throttle{
 		running:  web.NewPlaces(runtime.GOMAXPROCS(0)),
 		failures: map[string][]time.Time{},
 	}
@@ -375,7 +375,7 @@ func NewThrottle() *Throttle {
 // try runs a check for an e-mail from an address; the error is web.ErrUnauthorized where it fails, a 429, or
 // a 503 where it is not its turn in time.
 // A check counts as failed while it runs, so that many at a time are not more than one after another.
-func (t *Throttle) try(r *http.Request, email string, now time.Time, check func() bool) error {
+func (t *throttle) try(r *http.Request, email string, now time.Time, check func() bool) error {
 	address := web.Address(r)
 	ctx, cancel := context.WithTimeout(r.Context(), web.PlaceWait)
 	defer cancel()
@@ -407,7 +407,7 @@ func (t *Throttle) try(r *http.Request, email string, now time.Time, check func(
 }
 
 // Reserve counts a failure for each key, or returns how long to wait until all their limits allow one.
-func (t *Throttle) Reserve(limits map[string]int, now time.Time) (wait time.Duration) {
+func (t *throttle) Reserve(limits map[string]int, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.failures) > manyFailing { // hashing bounds how many can fail in the window

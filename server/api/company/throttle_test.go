@@ -25,7 +25,7 @@ func retryAfter(err error) string {
 // Decision passwords.failures: 100 failures per address in 15 minutes, whatever the e-mails; successes do not
 // count.
 func TestAHundredFailuresPerAddress(t *testing.T) {
-	th := NewThrottle()
+	th := newThrottle()
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	r := httptest.NewRequest("POST", "/", nil)
 	r.RemoteAddr = "[2001:db8:1:2:3::4]:1000"
@@ -64,7 +64,7 @@ func TestAHundredFailuresPerAddress(t *testing.T) {
 // wait for 5 s are 503.
 func TestPasswordChecksWaitForACore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := NewThrottle()
+		th := newThrottle()
 		cores := runtime.GOMAXPROCS(0)
 		var running, most, refused atomic.Int32
 		var wg sync.WaitGroup
@@ -104,7 +104,7 @@ func TestPasswordChecksWaitForACore(t *testing.T) {
 // Decision passwords.failures: many wrong passwords at a time are not more than one after another.
 func TestFailuresCountWhileTheyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := NewThrottle()
+		th := newThrottle()
 		var checked atomic.Int32
 		for range 4 {
 			var wg sync.WaitGroup

@@ -10,8 +10,8 @@ import (
 // corrections of a clock that was set right are smaller.
 const maxStep = time.Minute
 
-// ErrStep is for a change while the machine's clock is not believed (decision clock.step).
-var ErrStep = unavailable("the server's clock has jumped, and is not believed; nothing was changed")
+// errStep is for a change while the machine's clock is not believed (decision clock.step).
+var errStep = unavailable("the server's clock has jumped, and is not believed; nothing was changed")
 
 // guardedClock is the machine's clock, as far as it agrees with the time that has passed since it was last
 // read. After a step it goes on by that time, until the machine's clock agrees again.
@@ -66,7 +66,7 @@ func (s *Core) Step() time.Duration {
 // MayChange returns why nothing may be changed; nil where it may.
 func (s *Core) MayChange() error {
 	if s.Step() != 0 {
-		return ErrStep
+		return errStep
 	}
 	return nil
 }

@@ -91,8 +91,8 @@ type Core struct {
 	origin    *http.CrossOriginProtection
 	clock     *guardedClock // nil where there is no guard
 	loops     []*Loop       // in the order in which RunDue asks them
-	partners  *Limiter
-	addresses *Limiter // of those who show no valid key
+	partners  *limiter
+	addresses *limiter // of those who show no valid key
 
 	making *Places // pages of lists
 
@@ -128,8 +128,8 @@ func NewCore(cfg Config) *Core {
 		Log:       cfg.Log,
 		Mux:       http.NewServeMux(),
 		origin:    http.NewCrossOriginProtection(),
-		partners:  NewLimiter(cfg.Rate),
-		addresses: NewLimiter(cfg.Rate),
+		partners:  newLimiter(cfg.Rate),
+		addresses: newLimiter(cfg.Rate),
 		making:    NewPlaces(pagesAtOnce),
 		clock:     clock,
 	}
@@ -205,7 +205,7 @@ const lookForRoom = 250 * time.Millisecond
 // Later reports whether an update has changed nothing, and can be made later: when the disk has room, the
 // keeper has spoken, or the clock is believed.
 func Later(err error) bool {
-	return errors.Is(err, live.ErrFull) || errors.Is(err, live.ErrSilent) || err == ErrStep
+	return errors.Is(err, live.ErrFull) || errors.Is(err, live.ErrSilent) || err == errStep
 }
 
 // UpdateWithRoom is Update for what must be kept: where it can be made later (see [Later]), it tries again

@@ -101,18 +101,18 @@ func ReadInstant(r *wire.Reader) (at time.Time, day string) {
 		at = t.Add(leap).UTC().Truncate(time.Millisecond)
 		day = t.Format(time.DateOnly)
 		return err == nil && rfc3339.MatchString(v) && schedule.IsInYears(at)
-	}, "be "+InstantRule)
+	}, "be "+instantRule)
 	return at, day
 }
 
-// InstantRule says how an instant is given.
-const InstantRule = "an instant as in 2026-11-20T08:30:00Z, " + schedule.InYears
+// instantRule says how an instant is given.
+const instantRule = "an instant as in 2026-11-20T08:30:00Z, " + schedule.InYears
 
-// ParseInstant reads an instant that the command line gives, as InstantRule says.
+// ParseInstant reads an instant that the command line gives, as instantRule says.
 func ParseInstant(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil || !schedule.IsInYears(t) {
-		return t, fmt.Errorf("%q is not "+InstantRule, text)
+		return t, fmt.Errorf("%q is not "+instantRule, text)
 	}
 	return t, nil
 }

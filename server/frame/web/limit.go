@@ -22,7 +22,7 @@ var Unlimited = []string{"/livez", "/readyz", "/healthz", "/metrics"}
 // allowance names the bucket that a request takes tokens from. The zero allowance is of a request without a
 // limit.
 type allowance struct {
-	of  *Limiter
+	of  *limiter
 	who string
 }
 
@@ -78,8 +78,8 @@ func (s *Core) charge(a allowance, answered *Recorder) {
 	a.of.charge(a.who, more, now)
 }
 
-// Limiter has a bucket of tokens for each caller, in memory only.
-type Limiter struct {
+// limiter has a bucket of tokens for each caller, in memory only.
+type limiter struct {
 	every, most time.Duration // until there is one token, and until an empty bucket is full
 
 	mu    sync.Mutex
@@ -90,10 +90,10 @@ type Limiter struct {
 // manyCallers is how many buckets are remembered; all further callers share one.
 const manyCallers = 1 << 16
 
-// NewLimiter returns a limiter that nobody has called.
-func NewLimiter(r Rate) *Limiter {
+// newLimiter returns a limiter that nobody has called.
+func newLimiter(r Rate) *limiter {
 	every := time.Second / time.Duration(max(r.PerSecond, 1))
-	return &Limiter{
+	return &limiter{
 		every: every,
 		most:  every * time.Duration(r.Burst),
 		full:  map[string]time.Time{},
@@ -101,7 +101,7 @@ func NewLimiter(r Rate) *Limiter {
 }
 
 // take takes a token, or returns how long it is until there is one. bucket is the one that it takes it from.
-func (l *Limiter) take(who string, now time.Time) (bucket string, wait time.Duration) {
+func (l *limiter) take(who string, now time.Time) (bucket string, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, known := l.full[who]
@@ -128,7 +128,7 @@ func (l *Limiter) take(who string, now time.Time) (bucket string, wait time.Dura
 }
 
 // charge takes tokens of a bucket, also those that it has not.
-func (l *Limiter) charge(bucket string, tokens int, now time.Time) {
+func (l *limiter) charge(bucket string, tokens int, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	full := l.full[bucket]

@@ -11,7 +11,7 @@ import (
 // However many call, no more than so many buckets are remembered: who comes beyond shares one, until others
 // are full.
 func TestBucketsOfCallersAreBounded(t *testing.T) {
-	l := NewLimiter(Rate{PerSecond: 1, Burst: 2})
+	l := newLimiter(Rate{PerSecond: 1, Burst: 2})
 	now := time.Now()
 	for i := range manyCallers + 2 {
 		if _, wait := l.take(fmt.Sprint("caller ", i), now); wait > 0 {
