@@ -1,6 +1,6 @@
 """A stream of NATS JetStream, by the protocol of NATS over a socket, as keep-nats.py needs it. After an
 OSError a Stream is of no use any more: what was asked is then asked anew, by another one."""
-import base64, json, os, socket, ssl
+import base64, itertools, json, os, socket, ssl
 
 EXPECTED, WRITER, LAST = "Nats-Expected-Last-Sequence", "Waybill-Writer", "Waybill-Last"
 MARK, MORE = "Waybill-Mark", "Waybill-More"  # a mark of fence; a part that another follows
@@ -17,6 +17,8 @@ class Stream:
     def __init__(self, server, name):
         host, port = server.rsplit(":", 1)
         self.name, self.inbox, self.got = name, "_INBOX." + os.urandom(8).hex(), b""
+        # Questions have numbers below zero, messages their places.
+        self.numbers = itertools.count(-1, -1)
         self.socket = socket.create_connection((host, port), WAIT)
         info, trust = json.loads(self.take()[len("INFO "):]), os.environ.get("NATS_CA")
         self.max_payload = info["max_payload"]
@@ -66,17 +68,19 @@ class Stream:
 
     def ask(self, what, *requests):
         """Makes requests of JetStream, all at a time, and returns their answers in order."""
-        for number, request in enumerate(requests):
+        numbers = [next(self.numbers) for _ in requests]
+        for number, request in zip(numbers, requests):
             self.send(number, json.dumps(request).encode(), {}, "$JS.API.%s.%s" % (what, self.name))
-        return self.answers(len(requests))
+        return self.answers(numbers)
 
-    def answers(self, count):
+    def answers(self, numbers):
+        # Other numbers are those of earlier questions: an engine may answer twice.
         answers = {}
-        while len(answers) < count:
+        while len(answers) < len(numbers):
             number, said = self.hear()
-            if number is not None:
+            if number in numbers:
                 answers[number] = said
-        return [answers[number] for number in range(count)]
+        return [answers[number] for number in numbers]
 
 class Message:
     """A message of the stream. Its place is 0 if there is none."""
@@ -104,7 +108,7 @@ def create(stream):
 
 def fence(stream, name):
     stream.send(0, b"", {MARK: name, "Nats-Msg-Id": name})  # another try is the same mark
-    print("fenced at message", stream.answers(1)[0]["seq"])
+    print("fenced at message", stream.answers([0])[0]["seq"])
 
 def end(stream):
     """Returns the place of the last message of all. There is none only where none is counted either."""

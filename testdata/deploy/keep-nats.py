@@ -42,11 +42,13 @@ class Keeper:
                 self.read(limit)
             if stream.socket in ready:
                 place, said = stream.hear()
-                if place and not place == said.get("seq") == self.place + 1:
+                if (place or 0) <= 0:
+                    # It is no answer to a message.
+                    continue
+                if not place == said.get("seq") == self.place + 1:
                     raise OSError("message %d was stored at place %s" % (place, said.get("seq")))
-                if place:
-                    self.kept(self.waiting[0][0])
-                    asked, self.place = asked - 1, place
+                self.kept(self.waiting[0][0])
+                asked, self.place = asked - 1, place
 
     def begin(self, stream):
         """Finds out which of our messages are in the stream, and whether another machine has gone on."""

@@ -32,27 +32,24 @@ func Ask(s http.Handler, key, method, target, body string, headers ...string) *h
 	if key != "" {
 		r.Header.Set("x-api-key", key)
 	}
-	addHeaders(r, headers)
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	return w
+	return send(s, r, headers...)
 }
 
 // RequestFrom sends a request with headers, "Name: value", from an address.
 func RequestFrom(s http.Handler, from, method, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
 	r.RemoteAddr = from
-	addHeaders(r, headers)
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	return w
+	return send(s, r, headers...)
 }
 
-func addHeaders(r *http.Request, headers []string) {
+func send(s http.Handler, r *http.Request, headers ...string) *httptest.ResponseRecorder {
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Add(name, value)
 	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
 }
 
 // Answer is as much of any answer as these tests look at.

@@ -360,8 +360,7 @@ func (p *Player) ask(asked transcript.Request) (transcript.Answer, error) {
 	p.SendCookies(r)
 	p.rememberSecrets(r, asked.Body)
 	p.asked = false
-	p.resp = httptest.NewRecorder()
-	p.S.Handler().ServeHTTP(p.resp, r)
+	p.resp = send(p.S.Handler(), r)
 	p.Cookies[p.browser] = append(p.Cookies[p.browser], p.resp.Result().Cookies()...)
 	p.wellFormed()
 	for _, problem := range Undocumented(r, p.resp) {

@@ -187,8 +187,7 @@ func (v *Visitor) Ask(method, target, body string) *httptest.ResponseRecorder {
 	for _, c := range v.Cookies {
 		r.AddCookie(c)
 	}
-	w := httptest.NewRecorder()
-	v.S.ServeHTTP(w, r)
+	w := send(v.S, r)
 	for _, problem := range Undocumented(r, w) {
 		v.T.Errorf("%s %s: not as the document says: %s", method, target, problem)
 	}
