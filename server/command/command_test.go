@@ -48,6 +48,15 @@ func run(t *testing.T, env map[string]string, args ...string) (code int, stdout,
 	return code, out.String(), errs.String()
 }
 
+// executable writes a program. None that a parallel test begins has it open to write still, as until its exec
+// it has all that is open here: what is being written cannot be run.
+func executable(path string, text []byte) error {
+	err := os.WriteFile(path, text, 0o700)
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return err
+}
+
 // want runs a command and checks its exit code and that its output, of both kinds, matches.
 func want(t *testing.T, code int, pattern string, args ...string) string {
 	t.Helper()

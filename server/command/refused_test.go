@@ -141,7 +141,7 @@ func TestAFileOfAnotherOwner(t *testing.T) {
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	text, err := os.ReadFile(bin)
 	mine := filepath.Join(filepath.Dir(dir), "waybill")
-	err = errors.Join(err, os.WriteFile(mine, text, 0o700), os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o711))
+	err = errors.Join(err, executable(mine, text), os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o711))
 	for _, name := range []string{mine, filepath.Dir(dir)} {
 		err = errors.Join(err, os.Chown(name, user, -1))
 	}

@@ -48,7 +48,7 @@ func newMachines(t *testing.T) *machines {
 	m := &machines{t: t, bin: bin, path: path, first: dir, second: filepath.Join(filepath.Dir(dir), "second")}
 	const ssh = "#!/bin/sh\nshift\nexec sh -c \"$*\"\n"
 	if err := errors.Join(os.Symlink(bin, filepath.Join(path, "waybill")),
-		os.WriteFile(filepath.Join(path, "ssh"), []byte(ssh), 0o700)); err != nil {
+		executable(filepath.Join(path, "ssh"), []byte(ssh))); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"keep-nats.py", "jetstream.py"} {
