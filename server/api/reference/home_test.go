@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -106,8 +107,13 @@ func TestTheBoardIsFoundOutsideTheLock(t *testing.T) {
 	}})
 	board := func() uint64 {
 		browse(s, "/") // what is made once
-		browse(s, "/")
-		return taken() - atLock.Load()
+		var each []uint64
+		for range 9 { // the server's own goroutines read the clock and take memory too, now and then
+			browse(s, "/")
+			each = append(each, taken()-atLock.Load())
+		}
+		slices.Sort(each)
+		return each[len(each)/2]
 	}
 	few := board()
 	trips, times := new(strings.Builder), new(strings.Builder)
