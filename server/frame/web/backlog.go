@@ -1,10 +1,12 @@
 package web
 
 import (
-	"container/list"
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,45 +18,66 @@ import (
 // Bytes that are the same for everybody are shared, so that they cost nothing, and do not count.
 //
 // An answer that is larger than a limit by itself is written, as long as nothing else waits beside it.
+//
+// To write an answer is to add to one sum and to take from it. Connections are looked through only where that
+// sum is larger than one address may have, and then now and again.
 type Backlog struct {
-	limits BacklogLimits
+	limits  BacklogLimits
+	all     atomic.Int64 // bytes that wait
+	awaited atomic.Int64 // how many wait for room
+	looked  atomic.Bool  // a moment ago, and it will be looked again
 
-	mu   sync.Mutex
-	room sync.Cond // is signalled when there are no longer too many bytes in all
-	all  *waiters
-	from map[string]*waiters // by address; an address without waiting bytes is not there
-	// looking says that look will be called: there are too many bytes, and their clients may still take them.
-	looking bool
+	mu    sync.Mutex
+	room  sync.Cond      // is signalled when bytes were taken
+	conns map[*conn]bool // that are open
 }
 
 // BacklogLimits are how many bytes may wait to be taken.
 type BacklogLimits struct {
-	OfAddress, InAll int           // bytes
+	OfAddress, InAll int64         // bytes
 	Patience         time.Duration // how long a connection may take nothing while there are too many
 }
 
 // NewBacklog returns a backlog without a byte.
 func NewBacklog(limits BacklogLimits) *Backlog {
-	b := &Backlog{
-		limits: limits,
-		all:    newWaiters(),
-		from:   map[string]*waiters{},
-	}
+	b := &Backlog{limits: limits, conns: map[*conn]bool{}}
 	b.room.L = &b.mu
 	return b
+}
+
+// untaken is what waits of the answer on a connection.
+type untaken struct {
+	begun atomic.Bool  // an answer is being written
+	bytes atomic.Int64 // that no socket has taken yet
+	taken atomic.Int64 // when a socket has taken some, or when there were some first; Unix nanoseconds
+}
+
+// Bytes returns how many bytes wait.
+func (b *Backlog) Bytes() int64 { return b.all.Load() }
+
+// open takes in a connection that was opened, or drops one that is closed.
+func (b *Backlog) open(c *conn, is bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if is {
+		b.conns[c] = true
+	} else {
+		delete(b.conns, c)
+	}
 }
 
 // awaitRoom waits while there are too many bytes in all, until ctx is over. Mostly it is a short wait: either
 // their clients take them, or the patience with these comes to its end.
 func (b *Backlog) awaitRoom(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.room.Broadcast()
-	})()
+	if b.all.Load() <= b.limits.InAll {
+		return nil
+	}
+	defer context.AfterFunc(ctx, b.wake)()
+	b.awaited.Add(1)
+	defer b.awaited.Add(-1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.all.bytes > b.limits.InAll && b.all.conns.Len() > 1 {
+	for b.all.Load() > b.limits.InAll && len(b.slow()) > 1 {
 		if ctx.Err() != nil {
 			return errBusy
 		}
@@ -63,191 +86,127 @@ func (b *Backlog) awaitRoom(ctx context.Context) error {
 	return nil
 }
 
-// less lowers the number of bytes that wait in all. The lock is held.
-func (b *Backlog) less(bytes int) {
-	b.all.bytes -= bytes
-	if b.all.bytes <= b.limits.InAll || b.all.conns.Len() <= 1 {
-		b.room.Broadcast()
-	}
-}
-
-// waiters are connections with bytes that wait. The one whose last byte was taken longest ago comes first.
-type waiters struct {
-	conns *list.List // of *conn
-	bytes int
-}
-
-func newWaiters() *waiters {
-	return &waiters{conns: list.New()}
-}
-
-// longest returns the connection whose last byte was taken longest ago; nil where nothing waits but for c.
-func (w *waiters) longest(c *conn) *conn {
-	first, _ := w.conns.Front().Value.(*conn)
-	if first == c {
-		return nil
-	}
-	return first
-}
-
-// answer is what waits of the answer on a connection. The backlog's lock guards it.
-type answer struct {
-	begun     bool      // it is being written
-	left      int       // bytes that no socket has taken yet
-	taken     time.Time // when a socket has taken some, or when there were some first
-	of        *waiters  // of the address; nil: none is known, and the bytes only count in all
-	address   string    // whose they are
-	inAll     *list.Element
-	inAddress *list.Element
-}
-
-// Bytes returns how many bytes wait.
-func (b *Backlog) Bytes() int {
+// wake has those who wait for room see whether there is some.
+func (b *Backlog) wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.all.bytes
+	b.room.Broadcast()
+}
+
+// slow returns the connections with bytes that wait, the one whose last byte was taken longest ago first. The
+// lock is held.
+func (b *Backlog) slow() (list []*conn) {
+	for c := range b.conns {
+		if c.untaken.bytes.Load() > 0 {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(x, y *conn) int {
+		return cmp.Compare(x.untaken.taken.Load(), y.untaken.taken.Load())
+	})
+	return list
 }
 
 // begin counts the bytes of an answer that is about to be written, and closes the connections that are too
 // many with it. It reports whether it did: what is written within an answer is counted already.
 func (b *Backlog) begin(c *conn, bytes int) bool {
-	b.mu.Lock()
-	if c.answer.begun {
-		b.mu.Unlock()
+	u := &c.untaken
+	if u.begun.Swap(true) {
 		return false
 	}
-	c.answer.begun = true
 	if bytes > 0 {
-		b.add(c, bytes)
-	}
-	victims := b.excess(c)
-	b.mu.Unlock()
-	for _, v := range victims {
-		v.Conn.Close() // what waits to write there fails, and lets go of its bytes
+		u.taken.Store(time.Now().UnixNano())
+		u.bytes.Store(int64(bytes))
+		b.all.Add(int64(bytes))
+		b.look()
 	}
 	return true
 }
 
-// add has a connection wait with its bytes. The lock is held.
-func (b *Backlog) add(c *conn, bytes int) {
-	a := &c.answer
-	a.left = bytes
-	a.taken = time.Now()
-	a.inAll = b.all.conns.PushBack(c)
-	b.all.bytes += bytes
-	a.address = c.client
-	if a.address == "" {
-		return
+// took counts the bytes of the answer that a socket has taken: no more than there are, as TLS sends more than
+// it is given, and what waits on a connection that is closed does not count.
+func (b *Backlog) took(c *conn, bytes int64) {
+	u := &c.untaken
+	had := u.bytes.Load()
+	for !u.bytes.CompareAndSwap(had, max(0, had-bytes)) {
+		had = u.bytes.Load()
 	}
-	a.of = b.from[a.address]
-	if a.of == nil {
-		a.of = newWaiters()
-		b.from[a.address] = a.of
+	if bytes < had {
+		u.taken.Store(time.Now().UnixNano())
 	}
-	a.inAddress = a.of.conns.PushBack(c)
-	a.of.bytes += bytes
-}
-
-// excess takes out the connections that are to be closed for an answer that has begun. The lock is held.
-func (b *Backlog) excess(c *conn) (victims []*conn) {
-	if of := c.answer.of; of != nil {
-		victims = b.tooMany(of, b.limits.OfAddress, c)
-	}
-	return append(victims, b.tooMany(b.all, b.limits.InAll, c)...)
-}
-
-// tooMany takes out connections that have taken nothing for longer than the patience, until those that are
-// left have no more bytes than a limit. One of them stays, whatever it has. The lock is held.
-func (b *Backlog) tooMany(w *waiters, limit int, stays *conn) (victims []*conn) {
-	for w.bytes > limit {
-		v := w.longest(stays)
-		if v == nil {
-			break
-		}
-		if time.Since(v.answer.taken) < b.limits.Patience {
-			b.lookLater()
-			break
-		}
-		b.remove(v)
-		victims = append(victims, v)
-	}
-	return victims
-}
-
-// lookLater has look called once the patience is over. The lock is held.
-func (b *Backlog) lookLater() {
-	if !b.looking {
-		b.looking = true
-		time.AfterFunc(b.limits.Patience, b.look)
-	}
-}
-
-// look closes the connections that have taken nothing meanwhile, where there are still too many bytes.
-func (b *Backlog) look() {
-	b.mu.Lock()
-	b.looking = false
-	var victims []*conn
-	for _, of := range b.from {
-		last, _ := of.conns.Back().Value.(*conn)
-		victims = append(victims, b.tooMany(of, b.limits.OfAddress, last)...)
-	}
-	if e := b.all.conns.Back(); e != nil {
-		last, _ := e.Value.(*conn)
-		victims = append(victims, b.tooMany(b.all, b.limits.InAll, last)...)
-	}
-	b.mu.Unlock()
-	for _, v := range victims {
-		v.Conn.Close() // what waits to write there fails, and lets go of its bytes
-	}
-}
-
-// took counts the bytes of the answer that a socket has taken.
-func (b *Backlog) took(c *conn, bytes int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	a := &c.answer
-	bytes = min(bytes, a.left) // TLS sends more than it is given
-	if bytes == 0 {
-		return
-	}
-	if bytes == a.left {
-		b.remove(c)
-		return
-	}
-	a.left -= bytes
-	a.taken = time.Now()
-	b.less(bytes)
-	b.all.conns.MoveToBack(a.inAll)
-	if a.of != nil {
-		a.of.bytes -= bytes
-		a.of.conns.MoveToBack(a.inAddress)
+	b.all.Add(-min(bytes, had))
+	if b.awaited.Load() > 0 {
+		b.wake()
 	}
 }
 
 // end records that nothing more of the answer is written.
 func (b *Backlog) end(c *conn) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c.answer.begun = false
-	b.remove(c)
+	b.took(c, c.untaken.bytes.Load())
+	c.untaken.begun.Store(false)
 }
 
-// remove drops what waits of a connection's answer. The lock is held.
-func (b *Backlog) remove(c *conn) {
-	a := &c.answer
-	if a.left == 0 {
+// looks is how often it is looked while the patience lasts, at most.
+const looks = 10
+
+// look closes the connections that are too many, if an address may have too many bytes, unless it was looked
+// a moment ago. As long as there are so many bytes, it looks again.
+func (b *Backlog) look() {
+	if b.all.Load() <= min(b.limits.OfAddress, b.limits.InAll) || b.looked.Load() {
 		return
 	}
-	b.all.conns.Remove(a.inAll)
-	b.less(a.left)
-	if a.of != nil {
-		a.of.conns.Remove(a.inAddress)
-		a.of.bytes -= a.left
-		if a.of.conns.Len() == 0 {
-			delete(b.from, a.address)
+	pause := b.limits.Patience / looks
+	if pause > 0 && b.looked.Swap(true) {
+		return
+	}
+	for _, c := range b.tooMany() {
+		b.took(c, c.untaken.bytes.Load())
+		c.Conn.Close() // what waits to write there fails, and lets go of its bytes
+	}
+	if pause > 0 {
+		time.AfterFunc(pause, func() {
+			b.looked.Store(false)
+			b.look()
+		})
+	}
+}
+
+// tooMany returns the connections that have taken nothing for longer than the patience, the longest first,
+// until those that are left have no more bytes than the limits: first of the addresses with too many, then of
+// all. One of them is left, whatever it has.
+func (b *Backlog) tooMany() (victims []*conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	slow := b.slow()
+	var all int64
+	waits := map[string]int64{} // for a client that is known
+	for _, c := range slow {
+		all += c.untaken.bytes.Load()
+		waits[c.client] += c.untaken.bytes.Load()
+	}
+	waits[""] = 0
+	drop := func(c *conn) bool {
+		victims = append(victims, c)
+		all -= c.untaken.bytes.Load()
+		waits[c.client] -= c.untaken.bytes.Load()
+		return true
+	}
+	slow = slices.DeleteFunc(slow, func(c *conn) bool {
+		return !b.spares(c, waits[c.client], b.limits.OfAddress) && drop(c)
+	})
+	for _, c := range slow {
+		if !b.spares(c, all, b.limits.InAll) {
+			drop(c)
 		}
 	}
-	*a = answer{begun: a.begun}
+	return victims
+}
+
+// spares reports whether a connection stays, where so many bytes wait beside a limit: they are not too many,
+// or all its own, or it has taken some a moment ago.
+func (b *Backlog) spares(c *conn, waits, limit int64) bool {
+	taken := time.Unix(0, c.untaken.taken.Load())
+	return waits <= max(limit, c.untaken.bytes.Load()) || time.Since(taken) < b.limits.Patience
 }
 
 // piece is how many bytes are written at a time: after each the connection counts as one that takes its
@@ -264,7 +223,7 @@ func (c *conn) send(b []byte) (written int, err error) {
 		n := 0
 		n, err = c.Conn.Write(b[written:min(written+piece, len(b))])
 		written += n
-		backlog.took(c, n)
+		backlog.took(c, int64(n))
 	}
 	return written, err
 }

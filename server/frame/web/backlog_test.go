@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -47,7 +48,7 @@ const (
 )
 
 // answers are limits of so many answers.
-func answers(ofAddress, inAll int) BacklogLimits {
+func answers(ofAddress, inAll int64) BacklogLimits {
 	return BacklogLimits{
 		OfAddress: ofAddress*answerBytes + slack,
 		InAll:     inAll*answerBytes + slack,
@@ -114,14 +115,22 @@ func (x *slowReaders) get(from, forwarded string) net.Conn {
 	return c
 }
 
-// last returns the connection whose last byte was taken most recently, of those where some wait.
-func (x *slowReaders) last() *conn {
+// last returns the connection whose last byte was taken most recently, of those where some wait, and when
+// that was.
+func (x *slowReaders) last() (last takenAt) {
 	x.backlog.mu.Lock()
 	defer x.backlog.mu.Unlock()
-	if e := x.backlog.all.conns.Back(); e != nil {
-		return e.Value.(*conn)
+	if slow := x.backlog.slow(); len(slow) > 0 {
+		c := slow[len(slow)-1]
+		return takenAt{c, c.untaken.taken.Load()}
 	}
-	return nil
+	return last
+}
+
+// takenAt is a connection, and when its last byte was taken.
+type takenAt struct {
+	*conn
+	at int64
 }
 
 // whole reports whether an answer comes whole, once it is read.
@@ -134,14 +143,21 @@ func whole(c net.Conn) bool {
 	return n == answerBytes && err == nil
 }
 
+// awaitClosed waits until the server has closed a connection, which is a moment after it has left the backlog:
+// until then it could be read.
+func (x *slowReaders) awaitClosed(c net.Conn) {
+	for looks := 0; !x.closed[c].is.Load() && looks < manyLooks; looks++ {
+		runtime.Gosched()
+	}
+}
+
 // expect reads answers, and reports those that come whole and should not, or the other way round. In the end
 // nothing waits.
 func (x *slowReaders) expect(conns []net.Conn, want ...bool) {
 	x.Helper()
 	for i, c := range conns {
-		// A connection leaves the backlog a moment before it is closed: until then it could be read.
-		for looks := 0; !want[i] && !x.closed[c].is.Load() && looks < manyLooks; looks++ {
-			runtime.Gosched()
+		if !want[i] {
+			x.awaitClosed(c)
 		}
 		if got := whole(c); got != want[i] {
 			x.Errorf("answer %d comes whole: %t, want %t", i, got, want[i])
@@ -150,9 +166,8 @@ func (x *slowReaders) expect(conns []net.Conn, want ...bool) {
 	for x.backlog.Bytes() > 0 {
 		runtime.Gosched()
 	}
-	if x.backlog.all.conns.Len() != 0 || len(x.backlog.from) != 0 {
-		x.Errorf("nothing waits, but of %d connections and %d addresses something is kept",
-			x.backlog.all.conns.Len(), len(x.backlog.from))
+	if n := x.backlog.Bytes(); n != 0 {
+		x.Errorf("nothing waits, but %d bytes count", n)
 	}
 }
 
@@ -181,6 +196,7 @@ func TestWhoTakesBytesStays(t *testing.T) {
 		begun.Peek(begun.Buffered() + 1)
 	}
 	fourth := x.get("192.0.2.1:4", "")
+	x.awaitClosed(second)
 	resp, err := http.ReadResponse(begun, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -289,17 +305,25 @@ func TestWhoIsOnlyBehindIsNotClosed(t *testing.T) {
 	for port := range 4 {
 		conns = append(conns, x.get(fmt.Sprintf("192.0.2.1:%d", port+1), ""))
 	}
-	if n := x.backlog.all.conns.Len(); n != 4 {
+	x.backlog.mu.Lock()
+	if n := len(x.backlog.slow()); n != 4 {
 		t.Errorf("%d of 4 answers wait", n)
 	}
-	x.backlog.mu.Lock()
-	looking := x.backlog.looking
-	x.backlog.limits.Patience = 0 // it is over
 	x.backlog.mu.Unlock()
-	if !looking {
+	if !x.backlog.looked.Load() {
 		t.Error("nobody will look when the patience is over")
 	}
+	x.backlog.limits.Patience = 0 // it is over
+	x.backlog.looked.Store(false)
 	x.backlog.look()
+	x.expect(conns, false, false, true, true)
+
+	x = newSlowReaders(t, answers(2, 100), false)
+	x.backlog.limits.Patience = 10 * time.Millisecond
+	conns = nil
+	for port := range 4 {
+		conns = append(conns, x.get(fmt.Sprintf("192.0.2.1:%d", port+1), ""))
+	}
 	x.expect(conns, false, false, true, true)
 }
 
@@ -343,11 +367,15 @@ func TestNoPageIsMadeWhileTooMuchWaits(t *testing.T) {
 	}
 	var taken atomic.Bool
 	made := make(chan bool)
-	rec := &Recorder{Conn: connInfo{Conn: x.last()}}
+	rec := &Recorder{Conn: connInfo{Conn: x.last().conn}}
 	go func() {
 		r := httptest.NewRequest("GET", "/", nil)
-		NewCore(Config{}).makePage(rec, r, func(*wire.Writer) error { return nil })
-		made <- taken.Load()
+		_, err := NewCore(Config{}).makePage(rec, r, func(w *wire.Writer) error {
+			w.Object("")
+			w.EndObject()
+			return nil
+		})
+		made <- err == nil && taken.Load()
 	}()
 	for range 1000 {
 		runtime.Gosched()
@@ -357,7 +385,14 @@ func TestNoPageIsMadeWhileTooMuchWaits(t *testing.T) {
 		t.Error("an answer is cut")
 	}
 	if !<-made {
-		t.Error("a page was made before there was room")
+		t.Error("a page was made before there was room, or not then")
 	}
-	x.expect(conns[1:], true, true)
+	conns = append(conns, x.get("192.0.2.1:4", ""))
+	go func() { // nothing but room wakes it
+		made <- x.backlog.awaitRoom(context.Background()) == nil
+	}()
+	if !whole(conns[1]) || !<-made {
+		t.Error("an answer is cut, or nobody is woken")
+	}
+	x.expect(conns[2:], true, true)
 }

@@ -75,6 +75,7 @@ func (l *Connections) Accept() (net.Conn, error) {
 			l.cut()
 		}
 		if admitted {
+			l.backlog.open(c, true)
 			return c, nil
 		}
 		accepted.Close()
@@ -225,9 +226,9 @@ type conn struct {
 	proxy   bool // it is of a trusted proxy, and so many people's
 	spare   bool // it is only for probes
 	// client is the address for which an answer is made. Of a proxy's connection it is the one that the
-	// request came from; "" where none is known.
-	client string
-	answer answer // what is made for the client and not taken yet
+	// request came from; "" where none is known. The backlog's lock guards it.
+	client  string
+	untaken untaken // what is made for the client and not taken yet
 	// since when it is idle, by the turns of its listener; 0 while a request is answered; or closing
 	turn atomic.Int64
 	once sync.Once
@@ -256,6 +257,7 @@ func (c *conn) Close() error {
 		defer c.pool.mu.Unlock()
 		c.pool.remove(c)
 		c.pool.forget(c.address)
+		c.pool.backlog.open(c, false)
 	})
 	return c.Conn.Close()
 }
@@ -273,10 +275,13 @@ func (c *conn) serves(r *http.Request) {
 	if c == nil || !c.proxy {
 		return
 	}
-	c.client = ""
+	client := ""
 	if !c.pool.isProxy(r.RemoteAddr) {
-		c.client = Address(r)
+		client = Address(r)
 	}
+	c.pool.backlog.mu.Lock()
+	defer c.pool.backlog.mu.Unlock()
+	c.client = client
 }
 
 // ConnContext is for http.Server.ConnContext.
