@@ -50,12 +50,12 @@ func (s Recorder) relist(was, now *Booking) {
 			continue
 		}
 		l := s.lists[key]
-		at, _ := slices.BinarySearch(l, now.number)
-		if behind := l[at:]; len(behind) == 0 { // as almost always
+		if len(l) == 0 || l[len(l)-1] < now.number { // as almost always
 			s.lists[key] = append(l, now.number)
-		} else {
-			s.lists[key] = slices.Concat(l[:at], []uint32{now.number}, behind)
+			continue
 		}
+		at, _ := slices.BinarySearch(l, now.number)
+		s.lists[key] = slices.Concat(l[:at], []uint32{now.number}, l[at:])
 	}
 }
 

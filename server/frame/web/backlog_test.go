@@ -143,8 +143,8 @@ func whole(c net.Conn) bool {
 	return n == answerBytes && err == nil
 }
 
-// awaitClosed waits until the server has closed a connection, which is a moment after it has left the backlog:
-// until then it could be read.
+// awaitClosed waits until the server has closed a connection, which is a moment after it has left the
+// backlog: until then it could be read.
 func (x *slowReaders) awaitClosed(c net.Conn) {
 	for looks := 0; !x.closed[c].is.Load() && looks < manyLooks; looks++ {
 		runtime.Gosched()

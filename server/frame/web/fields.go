@@ -64,6 +64,9 @@ func readSeen(r *wire.Reader, valid func(string) bool, must string) string {
 
 // invisible reports whether nobody sees a character, unless it is a space.
 func invisible(c rune) bool {
+	if '!' <= c && c <= '~' { // as almost all are
+		return false
+	}
 	return c != ' ' && (unicode.IsSpace(c) || !unicode.IsGraphic(c) ||
 		unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
 }
