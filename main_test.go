@@ -283,7 +283,7 @@ var claims = map[string]struct {
 	// What was acknowledged is on the disk: no more than when it was first counted.
 	"store/live": {
 		imports: `"waybill/store/durable"; "waybill/store/live"`,
-		body: `v, _ := live.Open(live.Config[int, int]{FS: durable.Dir("")}, 0, live.End{})
+		body: `v, _ := live.Open(live.Config[int, int]{Options: live.Options[int]{FS: durable.Dir("")}}, 0, live.End{})
 			v.Update(nil, nil)`,
 		most: 995,
 	},

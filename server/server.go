@@ -292,16 +292,17 @@ func (s *Server) storeOptions() ledger.Options {
 			witnesses = append(witnesses, w.Key.Name)
 		}
 	}
-	return ledger.Options{
-		FS:          s.Config.FS,
-		Witnesses:   witnesses,
-		Log:         s.Log,
-		Now:         now,
+	o := ledger.Options{
 		Ready:       s.ready,
-		MayChange:   s.MayChange,
-		Wrote:       s.Counts.Wrote,
+		Witnesses:   witnesses,
 		Snapshotted: s.Counts.Snapshot,
 	}
+	o.FS = s.Config.FS
+	o.Log = s.Log
+	o.Now = now
+	o.MayChange = s.MayChange
+	o.Wrote = s.Counts.Wrote
+	return o
 }
 
 // runInBackground starts what a server does besides answering.
@@ -374,7 +375,7 @@ func (s *Server) loadTimetable() error {
 	if !s.options.Verb {
 		journey.Prepare(tt) // without the store's lock
 	}
-	if err := s.Store.UseTimetable(tt); err != nil {
+	if err := ledger.UseTimetable(s.Store, tt); err != nil {
 		return err
 	}
 	_, err = s.ShowTimetable()

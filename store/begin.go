@@ -46,7 +46,7 @@ func (st *Store[S, E]) openValue(x *start[S, E], lines ...live.Own) error {
 	if err != nil {
 		return err
 	}
-	cfg := st.cfg.live()
+	cfg := live.Config[S, E]{Model: st.cfg.Model, Options: st.cfg.Options.Options}
 	cfg.Durable = st.written
 	if lock, can := st.lock.(durable.Checker); can {
 		cfg.Check = lock.Check

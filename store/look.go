@@ -30,7 +30,7 @@ func Look[S, E any](cfg Config[S, E]) (*Store[S, E], error) {
 		}
 	}
 	return &Store[S, E]{
-		Value:   live.Look(cfg.live(), x.state, x.end.Head),
+		Value:   live.Look[S, E](cfg.Now, x.state, x.end.Head),
 		cfg:     cfg,
 		created: cmp.Or(x.first.Time, x.end.Head.Time),
 	}, nil

@@ -152,7 +152,7 @@ func (x *start[S, E]) thaw() error {
 		return err
 	}
 	for _, seq := range slices.Backward(seqs) {
-		read, whole, err := x.cfg.Model.Read(x.fsys, seq)
+		read, whole, err := chain.ReadSnapshot(&x.cfg.Model, x.fsys, seq)
 		if whole {
 			x.proven = max(x.proven, seq)
 		}

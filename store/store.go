@@ -1,7 +1,6 @@
 // Package store keeps one value in memory and makes it durable by an append-only, hash-chained journal of
-// events in JSON lines. It is generic: S is the state, a pointer; E is an event, an immutable value once it
-// was handed in. The store knows nothing of what they mean. All access goes through closures run under the
-// program's one lock:
+// events in JSON lines. It is generic: S is the state, E is an event, and a [journal.Model] says what they
+// mean. The store knows nothing of that. All access goes through closures run under the program's one lock:
 //
 //	st.View(func(s *State, now time.Time) { … })
 //	seq, err := st.Update(func(s *State, now time.Time) ([]Event, error) { … })
@@ -47,12 +46,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"waybill/store/chain"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
 	"waybill/store/journal"
@@ -85,20 +82,9 @@ func (e *NoRoom) Error() string {
 // the clock has caught up.
 const maxAhead = time.Minute
 
-// Config describes the stored value ([chain.Model]) and the place where it is kept. FS, Now, Encode, Weigh
-// and all of the Model are required.
-type Config[S, E any] struct {
-	chain.Model[S, E]
-	FS  durable.FS
-	Log *slog.Logger
-	Now func(S) time.Time // the only clock, called under the lock
-	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or nothing, and
-	// names its type. The writer calls it, without the lock.
-	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
-	// Weigh returns how many bytes the event's line has at most; called under the lock, before Apply.
-	Weigh func(S, E) int64
-	// Complete, unless it is nil, adds to an event what only the value before it can say; see live.Config.
-	Complete func(S, E) E
+// Options say where the value is kept, and how. FS and Now are required; no Log is none.
+type Options[S any] struct {
+	live.Options[S]
 	// Ready, unless it is nil, is asked by Open once the journal is read, before a line is written and before
 	// its end is mended. Its error ends Open.
 	Ready func(S, Found) error
@@ -109,14 +95,15 @@ type Config[S, E any] struct {
 	// which lines are not signed: how far notes had come depends on how fast the machine is.
 	Still func(S) bool
 	// Witnesses are the names of those whom a server asks to sign too; nil where no server is started.
-	Witnesses    []string
-	Random       io.Reader // what the directory's name and key are made from; nil is crypto/rand's
-	SegmentBytes int64     // from which a journal file is followed by a new one; 0 is 64 MiB
-	// Wrote, unless it is nil, is called after each write of the journal with the number of its lines, of its
-	// bytes, and with how long its sync took.
-	Wrote       func(lines, bytes int, sync time.Duration)
-	Keep        live.Keep         // unless it is nil, lines are durable once they are kept elsewhere, too
+	Witnesses   []string
+	Random      io.Reader         // what the directory's name and key are made from; nil is crypto/rand's
 	Snapshotted func(bytes int64) // unless it is nil, is called after each snapshot with its size
+}
+
+// Config is what the lines of a store mean, all of it but Complete required, and how the store is kept.
+type Config[S, E any] struct {
+	journal.Model[S, E]
+	Options[S]
 }
 
 // Store is an open directory. Its methods may be called from any goroutine; those of the live.Value change
@@ -143,22 +130,6 @@ type Store[S, E any] struct {
 	snapshotting atomic.Bool    // one in the background is under way or waits
 	snapBytes    atomic.Int64   // the size of the last one
 	background   sync.WaitGroup // checkpoints and snapshots
-}
-
-// live returns the part of the configuration that the write side needs.
-func (c *Config[S, E]) live() live.Config[S, E] {
-	return live.Config[S, E]{
-		FS:           c.FS,
-		Log:          c.Log,
-		Now:          c.Now,
-		Complete:     c.Complete,
-		Apply:        c.Apply,
-		Encode:       c.Encode,
-		Weigh:        c.Weigh,
-		SegmentBytes: c.SegmentBytes,
-		Wrote:        c.Wrote,
-		Keep:         c.Keep,
-	}
 }
 
 // Created is when the directory was made: the time of its first line.

@@ -231,14 +231,17 @@ func (l *logBook) String() string {
 }
 
 func config(fsys durable.FS) sumConfig {
-	return sumConfig{
-		FS: fsys, Log: slog.New(slog.DiscardHandler),
-		Model: chain.Model[*sum, add]{
+	cfg := sumConfig{
+		Model: journal.Model[*sum, add]{
 			New: func() *sum { return new(sum) }, Apply: apply, Decode: decode, Freeze: freeze, Thaw: thaw,
+			Encode: encode,
+			Weigh:  func(_ *sum, e add) int64 { return int64(1<<10 + 2*len(e.Text) + 2*len(e.Name)) },
 		},
-		Now: newClock().now, Encode: encode,
-		Weigh: func(_ *sum, e add) int64 { return int64(1<<10 + 2*len(e.Text) + 2*len(e.Name)) },
 	}
+	cfg.FS = fsys
+	cfg.Log = slog.New(slog.DiscardHandler)
+	cfg.Now = newClock().now
+	return cfg
 }
 
 func open(t testing.TB, cfg sumConfig) *sumStore {

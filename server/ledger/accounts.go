@@ -12,7 +12,7 @@ var accountKinds = []anyKind{
 		name:   "partner.key_added",
 		apply:  on(partners, auth.PartnerRecorder.ApplyKeyAdded),
 		offers: true,
-		after: func(s *Keeper, at journal.Stamp, e *auth.KeyAdded) {
+		after: func(s State, at journal.Stamp, e *auth.KeyAdded) {
 			s.feed(ids.ID(e.Partner)).keyLine = at.Seq // a partner without events can wait for one
 		},
 	}.any(),
@@ -20,7 +20,7 @@ var accountKinds = []anyKind{
 		name:   "partner.revoked",
 		apply:  to(partners, auth.PartnerRecorder.ApplyKeysRevoked),
 		offers: true,
-		after: func(s *Keeper, at journal.Stamp, e *auth.KeysRevoked) {
+		after: func(s State, at journal.Stamp, e *auth.KeysRevoked) {
 			s.feed(ids.ID(e.Partner)).keyLine = at.Seq
 		},
 	}.any(),

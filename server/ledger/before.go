@@ -29,6 +29,12 @@ func (s State) Before(e Event) *Before {
 	return kindOf(e).before(s, e)
 }
 
+// complete returns an entry with the lines before.
+func (s State) complete(x Entry) Entry {
+	x.Before = s.Before(x.Event)
+	return x
+}
+
 // lineOf returns the number of the last line of a booking; 0 where there is no such booking.
 func (s State) lineOf(id ids.ID) uint64 {
 	if b := s.Bookings.Any(id); b != nil {

@@ -201,11 +201,11 @@ func TestWhatALineNamesMustBeThere(t *testing.T) {
 			Tickets: []booking.CanceledTicket{{ID: settled.Ticket}, {ID: nobody}},
 		},
 	} {
-		k := keeperOf(t, made.Partner)
-		if err := k.Apply(first.Stamp, sale); err != nil {
+		k := stateOf(t, made.Partner)
+		if err := model.Apply(k, first.Stamp, sale); err != nil {
 			t.Fatal(err)
 		}
-		err := k.Apply(journal.Stamp{Seq: 2, Time: first.Time}, ledger.Entry{Event: e})
+		err := model.Apply(k, journal.Stamp{Seq: 2, Time: first.Time}, ledger.Entry{Event: e})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%T: %v, want %s", e, err, want)
 		}
@@ -270,11 +270,11 @@ func TestWhatOtherLinesNameMustBeThere(t *testing.T) {
 					t.Errorf("%T: it panics: %v", c.event, p)
 				}
 			}()
-			k := keeperOf(t, ids.ID{1})
-			if err := k.Apply(journal.Stamp{Seq: 2}, ledger.Entry{Event: added}); err != nil {
+			k := stateOf(t, ids.ID{1})
+			if err := model.Apply(k, journal.Stamp{Seq: 2}, ledger.Entry{Event: added}); err != nil {
 				t.Error(err)
 			}
-			err := k.Apply(journal.Stamp{Seq: 3}, ledger.Entry{Event: c.event})
+			err := model.Apply(k, journal.Stamp{Seq: 3}, ledger.Entry{Event: c.event})
 			if err == nil || !strings.Contains(err.Error(), c.what+" does not exist") {
 				t.Errorf("%T: %v, want that there is no %s", c.event, err, c.what)
 			}
@@ -282,13 +282,16 @@ func TestWhatOtherLinesNameMustBeThere(t *testing.T) {
 	}
 }
 
-// keeperOf returns a state with a partner.
-func keeperOf(t testing.TB, partner ids.ID) *ledger.Keeper {
+// model is that of the ledger.
+var model = ledger.NewCodec().Model()
+
+// stateOf returns a state with a partner.
+func stateOf(t testing.TB, partner ids.ID) ledger.State {
 	t.Helper()
-	k := ledger.NewKeeper()
+	s := model.New()
 	known := ledger.Entry{Event: &auth.KeyAdded{Partner: auth.ID(partner), Name: "anna"}}
-	if err := k.Apply(journal.Stamp{}, known); err != nil {
+	if err := model.Apply(s, journal.Stamp{}, known); err != nil {
 		t.Fatal(err)
 	}
-	return k
+	return s
 }

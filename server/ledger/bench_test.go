@@ -21,11 +21,11 @@ func BenchmarkLine(b *testing.B) {
 		b.Fatal(err)
 	}
 	partner := first.Event.(*booking.Created).Partner
-	replay := func(b *testing.B, do func(*ledger.Keeper, journal.Stamp, ledger.Entry) error) {
+	replay := func(b *testing.B, do func(ledger.State, journal.Stamp, ledger.Entry) error) {
 		b.ReportAllocs()
 		for b.Loop() {
 			j := ledger.NewCodec()
-			st := keeperOf(b, partner)
+			st := stateOf(b, partner)
 			for _, l := range lines {
 				e, err := j.Decode(l.Type, l.Data, l.Personal)
 				if err != nil {
@@ -39,9 +39,9 @@ func BenchmarkLine(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(lines)), "ns/line")
 	}
 	b.Run("decode", func(b *testing.B) {
-		replay(b, func(*ledger.Keeper, journal.Stamp, ledger.Entry) error { return nil })
+		replay(b, func(ledger.State, journal.Stamp, ledger.Entry) error { return nil })
 	})
-	b.Run("decode-apply", func(b *testing.B) { replay(b, (*ledger.Keeper).Apply) })
+	b.Run("decode-apply", func(b *testing.B) { replay(b, model.Apply) })
 	b.Run("encode", func(b *testing.B) {
 		j := ledger.NewCodec()
 		last := lines[1]
@@ -106,7 +106,7 @@ func TestManyBookingsArePutBackAsTheyWere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.NewCodec().Freeze(thawed.State)(&second); err != nil {
+	if err := ledger.NewCodec().Freeze(thawed)(&second); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -128,7 +128,7 @@ func TestManyBookingsArePutBackAsTheyWere(t *testing.T) {
 // soldOften returns a state with so many bookings for two.
 func soldOften(b testing.TB, bookings int) ledger.State {
 	codec := ledger.NewCodec()
-	var state *ledger.Keeper
+	var state ledger.State
 	lines := rig.SoldLines(b)
 	fresh := uint64(0)
 	id := func() (id ids.ID) {
@@ -144,16 +144,16 @@ func soldOften(b testing.TB, bookings int) ledger.State {
 		}
 		sold := x.Event.(*booking.Created)
 		if i == 0 {
-			state = keeperOf(b, sold.Partner)
+			state = stateOf(b, sold.Partner)
 		} else {
 			sold.ID = id()
 			for k := range sold.Tickets {
 				sold.Tickets[k].ID = id()
 			}
 		}
-		if err := state.Apply(l.Stamp, x); err != nil {
+		if err := model.Apply(state, l.Stamp, x); err != nil {
 			b.Fatal(err)
 		}
 	}
-	return state.State
+	return state
 }

@@ -33,7 +33,7 @@ var bookingKinds = []anyKind{
 		booking: func(e *booking.TicketAsked) ids.ID {
 			return e.Booking
 		},
-		after: func(s *Keeper, _ journal.Stamp, e *booking.TicketAsked) {
+		after: func(s State, _ journal.Stamp, e *booking.TicketAsked) {
 			delete(s.KeyedRequests.askedFor, e.Ticket)
 		},
 	}.any(),
@@ -44,7 +44,7 @@ var bookingKinds = []anyKind{
 		booking: func(e *booking.Refused) ids.ID {
 			return e.Booking
 		},
-		after: func(s *Keeper, _ journal.Stamp, e *booking.Refused) {
+		after: func(s State, _ journal.Stamp, e *booking.Refused) {
 			s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 		},
 	}.any(),
@@ -62,7 +62,7 @@ var bookingKinds = []anyKind{
 		feedCount: func(e *booking.TicketsCanceled) int {
 			return len(e.Tickets)
 		},
-		after: func(s *Keeper, at journal.Stamp, e *booking.TicketsCanceled) {
+		after: func(s State, at journal.Stamp, e *booking.TicketsCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
 				s.KeyedRequests.forgetAsked(s.Bookings, t.ID)
@@ -129,24 +129,24 @@ func settledKind[T any](name string, action booking.Action,
 			return in(e).Booking
 		},
 		feedCount: one[T],
-		after: func(s *Keeper, at journal.Stamp, e *T) {
+		after: func(s State, at journal.Stamp, e *T) {
 			s.settled(at, in(e), action)
 		},
 	}.any()
 }
 
 // settled drops the question to the provider, and adds the messages to the passenger.
-func (s *Keeper) settled(at journal.Stamp, e *booking.Settled, action booking.Action) {
+func (s State) settled(at journal.Stamp, e *booking.Settled, action booking.Action) {
 	s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 	s.Outbox.add(at, action, "", []toSend{{e.Ticket, e.Sends}})
 }
 
 // applyCreated adds a booking of a partner, who must be there.
-func applyCreated(s *Keeper, at journal.Stamp, e *booking.Created) error {
+func applyCreated(s State, at journal.Stamp, e *booking.Created) error {
 	if s.Partners.ByID(auth.ID(e.Partner)) == nil {
 		return fmt.Errorf("booking %s is of partner %s, which does not exist", e.ID, e.Partner)
 	}
-	return s.bookings.ApplyCreated(booking.Line(at), e)
+	return s.inner.bookings.ApplyCreated(booking.Line(at), e)
 }
 
 // codeCreated codes a booking: the forms and runs that are sold for the first time, the legs that all

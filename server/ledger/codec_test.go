@@ -20,12 +20,12 @@ func TestCodecReadsBesideASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := keeperOf(t, e.Event.(*booking.Created).Partner)
-	if err := st.Apply(first.Stamp, e); err != nil {
+	st := stateOf(t, e.Event.(*booking.Created).Partner)
+	if err := model.Apply(st, first.Stamp, e); err != nil {
 		t.Fatal(err)
 	}
 	var snapshot bytes.Buffer
-	if err := j.Freeze(st.State)(&snapshot); err != nil {
+	if err := j.Freeze(st)(&snapshot); err != nil {
 		t.Fatal(err)
 	}
 	const rounds = 2_000 // some hundred are enough for the runtime to see two writers of one map

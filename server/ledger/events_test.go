@@ -15,7 +15,7 @@ import (
 // of the partners grow by against those that are read from the line.
 func TestAFeedCountsTheEventsThatAreRead(t *testing.T) {
 	codec := ledger.NewCodec()
-	state := ledger.NewKeeper()
+	state := model.New()
 	fsys := durable.Dir("../../testdata/journal/v3")
 	counted := 0
 	_, err := inspect.Read(fsys, false, func(_ journal.Place, l *journal.Line) error {
@@ -23,11 +23,11 @@ func TestAFeedCountsTheEventsThatAreRead(t *testing.T) {
 		if errors.Is(err, journal.ErrNewer) {
 			return nil // of the store's own
 		}
-		before := lengths(state.State)
-		if err := state.Apply(l.Stamp, x); err != nil {
+		before := lengths(state)
+		if err := model.Apply(state, l.Stamp, x); err != nil {
 			return err
 		}
-		for partner, n := range lengths(state.State) {
+		for partner, n := range lengths(state) {
 			n -= before[partner]
 			counted += n
 			events, err := ledger.Events(l, partner)

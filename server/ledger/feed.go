@@ -21,11 +21,11 @@ type EventFeed struct {
 }
 
 // feed returns a partner's feed, which it makes if there is none.
-func (s *Keeper) feed(partner ids.ID) *EventFeed {
-	f := s.rest.feeds[partner]
+func (s State) feed(partner ids.ID) *EventFeed {
+	f := s.inner.feeds[partner]
 	if f == nil {
 		f = new(EventFeed)
-		s.rest.feeds[partner] = f
+		s.inner.feeds[partner] = f
 	}
 	return f
 }
@@ -79,8 +79,8 @@ func (s State) frozenFeeds() []frozenFeed {
 	compare := func(a, b ids.ID) int {
 		return bytes.Compare(a[:], b[:])
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(s.rest.feeds), compare) {
-		list = append(list, frozenFeed{id, slices.Clip(s.rest.feeds[id].seqs)})
+	for _, id := range slices.SortedFunc(maps.Keys(s.inner.feeds), compare) {
+		list = append(list, frozenFeed{id, slices.Clip(s.inner.feeds[id].seqs)})
 	}
 	return list
 }

@@ -17,15 +17,14 @@ import (
 
 // Model returns a model for those who replay a journal: the state, and how its lines and snapshots are
 // read.
-func (c *Codec) Model() chain.Model[*Keeper, Entry] {
-	return chain.Model[*Keeper, Entry]{
-		New:    NewKeeper,
-		Apply:  (*Keeper).Apply,
+func (c *Codec) Model() journal.Model[State, Entry] {
+	return journal.Model[State, Entry]{
+		New:    newState,
+		Apply:  State.apply,
 		Decode: c.Decode,
-		Freeze: func(s *Keeper) func(io.Writer) error {
-			return c.Freeze(s.State)
-		},
-		Thaw: c.Thaw,
+		Freeze: c.Freeze,
+		Thaw:   c.Thaw,
+		Encode: c.Encode,
 	}
 }
 

@@ -53,20 +53,20 @@ func ticketsOf(list []ErasedPassenger) []ids.ID {
 
 // applyPersonalErased forgets passengers, and what was made of their names, and queues the reports that named
 // them.
-func applyPersonalErased(s *Keeper, now time.Time, e *PersonalErased) error {
+func applyPersonalErased(s State, now time.Time, e *PersonalErased) error {
 	if err := s.areThere(e.Passengers); err != nil {
 		return err
 	}
-	if err := s.reports.Requeue(e.Reports); err != nil {
+	if err := s.inner.reports.Requeue(e.Reports); err != nil {
 		return err
 	}
 	s.KeyedRequests.erase(e.Lines)
-	s.reports.Erase(e.Lines)
+	s.inner.reports.Erase(e.Lines)
 	return s.forget(now, e.AllTickets())
 }
 
 // applyForgotten forgets passengers.
-func applyForgotten(s *Keeper, now time.Time, e *PassengersForgotten) error {
+func applyForgotten(s State, now time.Time, e *PassengersForgotten) error {
 	if err := s.areThere(e.Passengers); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func applyForgotten(s *Keeper, now time.Time, e *PassengersForgotten) error {
 }
 
 // areThere returns an error where a passenger is of no ticket of that booking and partner.
-func (s *Keeper) areThere(list []ErasedPassenger) error {
+func (s State) areThere(list []ErasedPassenger) error {
 	for _, p := range list {
 		if b, _ := s.Bookings.AnyTicket(p.Ticket); b == nil || b.ID != p.Booking || b.Partner != p.Partner {
 			return fmt.Errorf("partner %s has no ticket %s of booking %s", p.Partner, p.Ticket, p.Booking)
@@ -84,8 +84,8 @@ func (s *Keeper) areThere(list []ErasedPassenger) error {
 }
 
 // forget forgets the passengers of tickets, and the messages to them.
-func (s *Keeper) forget(now time.Time, tickets []ids.ID) error {
-	if err := s.bookings.Forget(now, tickets); err != nil {
+func (s State) forget(now time.Time, tickets []ids.ID) error {
+	if err := s.inner.bookings.Forget(now, tickets); err != nil {
 		return err
 	}
 	for _, id := range tickets {
@@ -95,7 +95,7 @@ func (s *Keeper) forget(now time.Time, tickets []ids.ID) error {
 }
 
 // feedErased adds an event to the feed of each partner for each of its passengers who is forgotten.
-func (s *Keeper) feedErased(at journal.Stamp, list []ErasedPassenger) {
+func (s State) feedErased(at journal.Stamp, list []ErasedPassenger) {
 	for _, p := range list {
 		s.feed(p.Partner).add(at, 1)
 	}

@@ -60,7 +60,7 @@ func TestLongIDsOfAFeedAreWeighed(t *testing.T) {
 		e.Tickets = append(e.Tickets, booking.CanceledTicket{Terms: []booking.Term{term, term}})
 	}
 	_, data, personal := ledger.NewCodec().Encode(ledger.Entry{Event: e}, nil, nil)
-	weight := ledger.Weigh(ledger.NewKeeper().State, ledger.Entry{Event: e})
+	weight := ledger.Weigh(model.New(), ledger.Entry{Event: e})
 	if weight < int64(len(data)+len(personal)) {
 		t.Errorf("it is weighed %d, and takes %d", weight, len(data)+len(personal))
 	}

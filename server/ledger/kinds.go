@@ -26,7 +26,7 @@ type kind[T any] struct {
 	name string
 	// apply changes the state as the event says. Its error says what the event names and the state does not
 	// have.
-	apply func(*Keeper, journal.Stamp, *T) error
+	apply func(State, journal.Stamp, *T) error
 
 	// code writes the event's members, and reads them. Without it, encoding/json does.
 	code func(*Codec, *lineCoder, *T)
@@ -44,7 +44,7 @@ type kind[T any] struct {
 	// them.
 	feedCount func(*T) int
 	// after remembers what else comes of the event, as messages to passengers.
-	after func(*Keeper, journal.Stamp, *T)
+	after func(State, journal.Stamp, *T)
 	// offers is set where searches rest on the line: it changes the timetable, a run, a partner or a key.
 	offers bool
 }
@@ -55,13 +55,13 @@ type anyKind struct {
 	name  string
 	event reflect.Type // *T
 
-	apply     func(*Keeper, journal.Stamp, Event) error
+	apply     func(State, journal.Stamp, Event) error
 	code      func(*Codec, *lineCoder, Event)
 	check     func(State, time.Time, Event) error
 	before    func(State, Event) *Before
 	partner   func(State, Event) ids.ID
 	feedCount func(Event) int
-	after     func(*Keeper, journal.Stamp, Event)
+	after     func(State, journal.Stamp, Event)
 	offers    bool
 }
 
@@ -71,7 +71,7 @@ func (k kind[T]) any() anyKind {
 		name:   k.name,
 		event:  reflect.TypeFor[*T](),
 		offers: k.offers,
-		apply: func(s *Keeper, at journal.Stamp, e Event) error {
+		apply: func(s State, at journal.Stamp, e Event) error {
 			return k.apply(s, at, e.(*T))
 		},
 		code: codePlain,
@@ -85,7 +85,7 @@ func (k kind[T]) any() anyKind {
 			return ids.ID{}
 		},
 		feedCount: func(Event) int { return 0 },
-		after:     func(*Keeper, journal.Stamp, Event) {},
+		after:     func(State, journal.Stamp, Event) {},
 	}
 	if k.code != nil {
 		x.code = func(c *Codec, l *lineCoder, e Event) {
@@ -126,7 +126,7 @@ func (k kind[T]) any() anyKind {
 		}
 	}
 	if k.after != nil {
-		x.after = func(s *Keeper, at journal.Stamp, e Event) {
+		x.after = func(s State, at journal.Stamp, e Event) {
 			k.after(s, at, e.(*T))
 		}
 	}
@@ -134,29 +134,29 @@ func (k kind[T]) any() anyKind {
 }
 
 // on makes a kind's apply of a method that applies the event to a part of the state. in selects the part.
-func on[P, T any](in func(*Keeper) P, apply func(P, time.Time, *T)) func(*Keeper, journal.Stamp, *T) error {
-	return func(s *Keeper, at journal.Stamp, e *T) error {
+func on[P, T any](in func(State) P, apply func(P, time.Time, *T)) func(State, journal.Stamp, *T) error {
+	return func(s State, at journal.Stamp, e *T) error {
 		apply(in(s), at.Time, e)
 		return nil
 	}
 }
 
 // to is on for a method that returns an error.
-func to[P, T any](in func(*Keeper) P, apply func(P, time.Time, *T) error) func(*Keeper, journal.Stamp,
+func to[P, T any](in func(State) P, apply func(P, time.Time, *T) error) func(State, journal.Stamp,
 	*T) error {
-	return func(s *Keeper, at journal.Stamp, e *T) error { return apply(in(s), at.Time, e) }
+	return func(s State, at journal.Stamp, e *T) error { return apply(in(s), at.Time, e) }
 }
 
 // sold makes a kind's apply of a method that applies the event to the bookings.
-func sold[T any](apply func(booking.Recorder, booking.Line, *T) error) func(*Keeper, journal.Stamp,
+func sold[T any](apply func(booking.Recorder, booking.Line, *T) error) func(State, journal.Stamp,
 	*T) error {
-	return func(s *Keeper, at journal.Stamp, e *T) error {
-		return apply(s.bookings, booking.Line(at), e)
+	return func(s State, at journal.Stamp, e *T) error {
+		return apply(s.inner.bookings, booking.Line(at), e)
 	}
 }
 
 // nothing is the apply of a line that changes no state.
-func nothing[T any](*Keeper, journal.Stamp, *T) error { return nil }
+func nothing[T any](State, journal.Stamp, *T) error { return nil }
 
 // checked makes a kind's check of a method that checks the event against the bookings.
 func checked[T any](check func(*booking.State, time.Time, *T) error) func(State, time.Time, *T) error {
@@ -166,13 +166,13 @@ func checked[T any](check func(*booking.State, time.Time, *T) error) func(State,
 }
 
 // keeper, partners, accounts and reports return what events change: all of the state, or a part.
-func keeper(s *Keeper) *Keeper { return s }
+func keeper(s State) State { return s }
 
-func partners(s *Keeper) auth.PartnerRecorder { return s.partners }
+func partners(s State) auth.PartnerRecorder { return s.inner.partners }
 
-func accounts(s *Keeper) auth.AccountRecorder { return s.accounts }
+func accounts(s State) auth.AccountRecorder { return s.inner.accounts }
 
-func reports(s *Keeper) report.Recorder { return s.reports }
+func reports(s State) report.Recorder { return s.inner.reports }
 
 // one is the feedCount of a line that is one event.
 func one[T any](*T) int { return 1 }
@@ -214,19 +214,19 @@ func kindNamed(name string) *anyKind {
 // none of a later version.
 func IsKind(name string) bool { return kindNamed(name) != nil }
 
-// Apply changes the state as an entry says. Its error says what the entry names and the state does not have.
-func (s *Keeper) Apply(at journal.Stamp, x Entry) error {
+// apply changes the state as an entry says. Its error says what the entry names and the state does not have.
+func (s State) apply(at journal.Stamp, x Entry) error {
 	k := kindOf(x.Event)
 	if err := k.apply(s, at, x.Event); err != nil {
 		return err
 	}
 	k.after(s, at, x.Event)
-	s.noteRests(k, at, x)
+	s.noteLastLines(k, at, x)
 	if n := k.feedCount(x.Event); n > 0 {
-		s.feed(k.partner(s.State, x.Event)).add(at, n)
+		s.feed(k.partner(s, x.Event)).add(at, n)
 	}
 	if x.Idempotency != nil {
-		s.KeyedRequests.record(at, k.partner(s.State, x.Event), x)
+		s.KeyedRequests.record(at, k.partner(s, x.Event), x)
 	}
 	return nil
 }

@@ -12,13 +12,13 @@ import (
 )
 
 // sendAs applies a line that says that messages have left, as a journal has it.
-func sendAs(t *testing.T, s *Keeper, data string) {
+func sendAs(t *testing.T, s State, data string) {
 	t.Helper()
 	x, err := NewCodec().Decode("outbox.sent", []byte(data), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Apply(journal.Stamp{Seq: 1, Time: begin}, x); err != nil {
+	if err := s.apply(journal.Stamp{Seq: 1, Time: begin}, x); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -26,7 +26,7 @@ func sendAs(t *testing.T, s *Keeper, data string) {
 // Decision messages.as: how messages left is remembered by the state and by its snapshot; and a message whose
 // passenger was forgotten meanwhile is counted.
 func TestHowMessagesLeftIsRemembered(t *testing.T) {
-	s := NewKeeper()
+	s := newState()
 	for _, id := range []string{"1-1", "1-2", "gone-1", "2-1"} {
 		s.Outbox.put(&Message{ID: id, Action: booking.Pay, At: begin})
 	}
@@ -34,14 +34,14 @@ func TestHowMessagesLeftIsRemembered(t *testing.T) {
 	sendAs(t, s, `{"messages":["1-2","gone-1"],"as":"file"}`)
 	sendAs(t, s, `{"messages":["2-1"],"as":"none"}`)
 	var first, second bytes.Buffer
-	if err := NewCodec().Freeze(s.State)(&first); err != nil {
+	if err := NewCodec().Freeze(s)(&first); err != nil {
 		t.Fatal(err)
 	}
 	thawed, err := NewCodec().Thaw(bytes.NewReader(first.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := NewCodec().Freeze(thawed.State)(&second); err != nil || second.String() != first.String() {
+	if err := NewCodec().Freeze(thawed)(&second); err != nil || second.String() != first.String() {
 		t.Errorf("%v, a snapshot became\n%s\nof\n%s", err, second.String(), first.String())
 	}
 	for _, o := range []*Outbox{s.Outbox, thawed.Outbox} {

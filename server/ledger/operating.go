@@ -13,18 +13,18 @@ import (
 var operatingKinds = []anyKind{
 	kind[report.Ordered]{
 		name: "report.ordered",
-		apply: func(s *Keeper, at journal.Stamp, e *report.Ordered) error {
+		apply: func(s State, at journal.Stamp, e *report.Ordered) error {
 			if err := s.Accounts.CheckAccess(auth.ID(e.User), e.Company); err != nil {
 				return err
 			}
-			s.reports.ApplyOrdered(at.Time, e)
+			s.inner.reports.ApplyOrdered(at.Time, e)
 			return nil
 		},
 	}.any(),
 	kind[report.Completed]{
 		name: "report.completed",
-		apply: func(s *Keeper, at journal.Stamp, e *report.Completed) error {
-			return s.reports.ApplyCompleted(at.Seq, at.Time, e)
+		apply: func(s State, at journal.Stamp, e *report.Completed) error {
+			return s.inner.reports.ApplyCompleted(at.Seq, at.Time, e)
 		},
 	}.any(),
 	kind[report.Downloaded]{
@@ -33,11 +33,11 @@ var operatingKinds = []anyKind{
 	}.any(),
 	kind[GeolocationSet]{
 		name: "geolocation.set",
-		apply: to(keeper, func(s *Keeper, _ time.Time, e *GeolocationSet) error {
+		apply: to(keeper, func(s State, _ time.Time, e *GeolocationSet) error {
 			if err := s.Accounts.CheckUser(e.User); err != nil {
 				return err
 			}
-			s.rest.geolocation[e.Object] = e.On
+			s.inner.geolocation[e.Object] = e.On
 			return nil
 		}),
 	}.any(),
@@ -53,15 +53,15 @@ var operatingKinds = []anyKind{
 	}.any(),
 	kind[WorldForked]{
 		name: "world.forked",
-		apply: on(keeper, func(s *Keeper, _ time.Time, _ *WorldForked) {
+		apply: on(keeper, func(s State, _ time.Time, _ *WorldForked) {
 			s.Outbox.clear()
 		}),
 	}.any(),
 	kind[ClockSet]{
 		name:  "clock.set",
 		apply: on(keeper, applyClockSet),
-		after: func(s *Keeper, at journal.Stamp, _ *ClockSet) {
-			s.rest.rests.all = at.Seq
+		after: func(s State, at journal.Stamp, _ *ClockSet) {
+			s.inner.lastLines.all = at.Seq
 		},
 	}.any(),
 	kind[MessagesSent]{
@@ -79,36 +79,36 @@ var operatingKinds = []anyKind{
 	kind[PersonalErased]{
 		name:  journal.KindErased,
 		apply: to(keeper, applyPersonalErased),
-		after: func(s *Keeper, at journal.Stamp, e *PersonalErased) {
+		after: func(s State, at journal.Stamp, e *PersonalErased) {
 			s.feedErased(at, e.Passengers)
-			s.rest.rests.all = at.Seq
+			s.inner.lastLines.all = at.Seq
 		},
 	}.any(),
 	kind[PassengersForgotten]{
 		name:  "passengers.forgotten",
 		apply: to(keeper, applyForgotten),
-		after: func(s *Keeper, at journal.Stamp, e *PassengersForgotten) {
+		after: func(s State, at journal.Stamp, e *PassengersForgotten) {
 			s.feedErased(at, e.Passengers)
-			s.rest.rests.all = at.Seq
+			s.inner.lastLines.all = at.Seq
 		},
 	}.any(),
 }
 
 // applyTimetableImported puts a timetable in force. A replay has its name alone.
-func applyTimetableImported(s *Keeper, now time.Time, e *TimetableImported) {
-	s.rest.timetableHash = e.Hash
+func applyTimetableImported(s State, now time.Time, e *TimetableImported) {
+	s.inner.timetableHash = e.Hash
 	if e.Loaded != nil {
-		s.UseTimetable(e.Loaded, now)
+		s.useTimetable(e.Loaded, now)
 	}
 }
 
 // applyClockSet sets the directory's clock.
-func applyClockSet(s *Keeper, _ time.Time, e *ClockSet) {
-	s.rest.clock = Clock{
+func applyClockSet(s State, _ time.Time, e *ClockSet) {
+	s.inner.clock = Clock{
 		Set:      !e.Real,
 		Ever:     true,
 		OffsetMs: e.OffsetMs,
 		Still:    e.Still,
-		Began:    cmp.Or(e.Began, s.rest.clock.Began),
+		Began:    cmp.Or(e.Began, s.inner.clock.Began),
 	}
 }

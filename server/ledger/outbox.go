@@ -289,7 +289,7 @@ type (
 )
 
 // applySent takes messages that have left out of the outbox.
-func applySent(s *Keeper, now time.Time, e *MessagesSent) error {
+func applySent(s State, now time.Time, e *MessagesSent) error {
 	if e.As == SentAsErased || len(e.IDs) == 0 {
 		return errSentNothing
 	}
@@ -305,12 +305,12 @@ func applySent(s *Keeper, now time.Time, e *MessagesSent) error {
 var errSentNothing = errors.New("a line names messages that were sent, and not as erased")
 
 // applyParked keeps a message from being tried again.
-func applyParked(s *Keeper, _ time.Time, e *MessageParked) error {
+func applyParked(s State, _ time.Time, e *MessageParked) error {
 	return s.Outbox.change(e.ID, func(m *Message) { m.Parked = e.Reason })
 }
 
 // applyRetried has messages tried again, as if they were new.
-func applyRetried(s *Keeper, now time.Time, e *MessagesRetried) error {
+func applyRetried(s State, now time.Time, e *MessagesRetried) error {
 	for _, id := range e.IDs {
 		if err := s.Outbox.change(id, func(m *Message) {
 			m.Parked = ""

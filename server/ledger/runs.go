@@ -24,7 +24,7 @@ var runKinds = []anyKind{
 			return e.Bookings()
 		},
 		check: checked((*booking.State).CheckRunCanceled),
-		after: func(s *Keeper, at journal.Stamp, e *booking.RunCanceled) {
+		after: func(s State, at journal.Stamp, e *booking.RunCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
 				s.feed(t.Partner).add(at, 1)
@@ -45,7 +45,7 @@ var runKinds = []anyKind{
 			return s.Bookings.BookingsOf(e.Run)
 		},
 		check: checked((*booking.State).CheckRunMoved),
-		after: func(s *Keeper, at journal.Stamp, e *booking.RunMoved) {
+		after: func(s State, at journal.Stamp, e *booking.RunMoved) {
 			var sends []toSend
 			for _, t := range e.Tickets {
 				s.feed(t.Partner).add(at, 1)
@@ -112,20 +112,20 @@ func checkManifestRead(s State, _ time.Time, e *ManifestRead) error {
 func changingRun[T any](
 	apply func(booking.Recorder, booking.Line, *T) error,
 	run func(*T) ids.RunName,
-) func(*Keeper, journal.Stamp, *T) error {
-	return func(s *Keeper, at journal.Stamp, e *T) error {
+) func(State, journal.Stamp, *T) error {
+	return func(s State, at journal.Stamp, e *T) error {
 		before := s.Bookings.Change(run(e)).Change
-		if err := apply(s.bookings, booking.Line(at), e); err != nil {
+		if err := apply(s.inner.bookings, booking.Line(at), e); err != nil {
 			return err
 		}
-		if s.rest.timetable != nil && s.Bookings.Change(run(e)).Change != before {
-			s.UseTimetable(s.rest.timetable, at.Time)
+		if s.inner.timetable != nil && s.Bookings.Change(run(e)).Change != before {
+			s.useTimetable(s.inner.timetable, at.Time)
 		}
 		return nil
 	}
 }
 
-// UseTimetable puts a timetable in force, with the changes of its runs.
-func (s *Keeper) UseTimetable(tt *schedule.Timetable, now time.Time) {
-	s.rest.timetable = tt.With(s.Bookings.Changes(now))
+// useTimetable puts a timetable in force, with the changes of its runs.
+func (s State) useTimetable(tt *schedule.Timetable, now time.Time) {
+	s.inner.timetable = tt.With(s.Bookings.Changes(now))
 }

@@ -30,7 +30,7 @@ const snapshotVersion = 10
 func (c *Codec) Freeze(s State) func(io.Writer) error {
 	f := &frozen{
 		codec:    c,
-		head:     *s.rest,
+		head:     *s.inner,
 		partners: s.Partners.All(),
 		users:    s.Accounts.Users(),
 		sessions: s.Accounts.Sessions(),
@@ -45,14 +45,14 @@ func (c *Codec) Freeze(s State) func(io.Writer) error {
 		sold:     s.Bookings.Freeze(),
 		asked:    maps.Clone(s.KeyedRequests.askedFor),
 	}
-	f.head.geolocation = maps.Clone(s.rest.geolocation)
+	f.head.geolocation = maps.Clone(s.inner.geolocation)
 	return f.write
 }
 
 // frozen is the state at an instant. Nothing that it points to ever changes.
 type frozen struct {
 	codec    *Codec
-	head     rest // of which the first line has some members
+	head     inner // of which the first line has some members
 	partners []*auth.Partner
 	users    []*auth.User
 	sessions []*auth.Session
@@ -152,10 +152,10 @@ func (f *frozen) writeRuns() {
 
 // Thaw reads a state that Freeze's function has written. The lines are read on a goroutine of their own, so
 // that bookings are put back while the next are read.
-func (c *Codec) Thaw(from io.Reader) (*Keeper, error) {
+func (c *Codec) Thaw(from io.Reader) (State, error) {
 	t := &thawing{
 		codec:    c,
-		state:    NewKeeper(),
+		state:    newState(),
 		batches:  make(chan packedBatch, batches),
 		restored: make(chan packedBatch, batches),
 	}
@@ -163,7 +163,7 @@ func (c *Codec) Thaw(from io.Reader) (*Keeper, error) {
 		t.restored <- packedBatch{}
 	}
 	var wrong, err error
-	bookings := t.state.bookings.Restore()
+	bookings := t.state.inner.bookings.Restore()
 	go func() {
 		defer close(t.batches)
 		err = t.read(from)
@@ -188,7 +188,7 @@ func (c *Codec) Thaw(from io.Reader) (*Keeper, error) {
 // thawing is a snapshot that is being read.
 type thawing struct {
 	codec   *Codec
-	state   *Keeper
+	state   State
 	batches chan packedBatch
 	// restored are batches whose room is used again.
 	restored chan packedBatch
@@ -254,11 +254,11 @@ func (t *thawing) readLine(c *wire.Coder) {
 	}
 	switch {
 	case c.R.At("version"):
-		codeHead(c, s.rest)
-	case readRow(c, "partner", s.partners.Restore):
-	case readRow(c, "user", s.accounts.RestoreUser):
-	case readRow(c, "session", s.accounts.RestoreSession):
-	case readRow(c, "report", s.reports.Restore):
+		codeHead(c, s.inner)
+	case readRow(c, "partner", s.inner.partners.Restore):
+	case readRow(c, "user", s.inner.accounts.RestoreUser):
+	case readRow(c, "session", s.inner.accounts.RestoreSession):
+	case readRow(c, "report", s.inner.reports.Restore):
 	case readRow(c, "retry", s.KeyedRequests.put):
 	case readRow(c, "message", s.Outbox.put):
 	case readRow(c, "left", s.Outbox.restoreCount):
@@ -268,8 +268,8 @@ func (t *thawing) readLine(c *wire.Coder) {
 	case c.R.At("feed"):
 		var f frozenFeed
 		f.code(c)
-		s.rest.feeds[f.partner] = &EventFeed{seqs: f.lines}
-	case readRow(c, "change", s.bookings.RestoreChange):
+		s.inner.feeds[f.partner] = &EventFeed{seqs: f.lines}
+	case readRow(c, "change", s.inner.bookings.RestoreChange):
 	case readRow(c, "ask", t.ask):
 	case c.R.At("form"):
 		var f *schedule.Form
@@ -280,7 +280,7 @@ func (t *thawing) readLine(c *wire.Coder) {
 			c.R.Reject(errNoForm.Error())
 		}
 		if c.R.Err() == nil {
-			s.bookings.KnowRun(r)
+			s.inner.bookings.KnowRun(r)
 		}
 	default:
 		c.R.Reject("is no line of a snapshot")
@@ -320,7 +320,7 @@ func readRow[T any](c *wire.Coder, name string, restore func(*T)) bool {
 }
 
 // codeHead codes the first line.
-func codeHead(c *wire.Coder, s *rest) {
+func codeHead(c *wire.Coder, s *inner) {
 	version := snapshotVersion
 	wire.Number(c, "version", &version)
 	if version != snapshotVersion {
@@ -357,11 +357,11 @@ func (t *thawing) ask(x *askRow) {
 }
 
 // restoreAsk puts back a question about a ticket, which is there.
-func (s *Keeper) restoreAsk(x *askRow) error {
+func (s State) restoreAsk(x *askRow) error {
 	if _, ticket := s.Bookings.AnyTicket(x.Ticket); ticket == nil {
 		return fmt.Errorf("the provider is asked about %s, which is no ticket", x.Ticket)
 	}
-	s.bookings.RestoreAsk(x.Ticket, booking.Ask{Key: x.Key, Action: x.Action, Request: x.Request})
+	s.inner.bookings.RestoreAsk(x.Ticket, booking.Ask{Key: x.Key, Action: x.Action, Request: x.Request})
 	if x.Under != nil {
 		s.KeyedRequests.askedFor[x.Ticket] = x.Under
 	}

@@ -3,12 +3,11 @@
 //
 // [State] is everything there is to remember, to read and to decide on. It changes by events only (but for
 // the timetable, which a start loads from the file that an event names), each of which is a line of the
-// journal: an [Entry] is an event with what else its line says, as who did it. What applies entries is a
-// [Keeper]. A [Store] has the one of a server's state, in a directory that makes it durable, and hands out
-// the State alone, so that no room can change it: the compiler sees to that. A reader of a journal makes a
-// Keeper of its own.
+// journal: an [Entry] is an event with what else its line says, as who did it. Only this package applies
+// entries. A [Store] has a server's state, in a directory that makes it durable; a reader of a journal makes
+// a state of its own ([NewReplay]).
 //
-//	st, _, err := ledger.Open(ledger.Options{FS: durable.Dir("waybill-data"), Log: log, Now: clock})
+//	st, _, err := ledger.Open(options)
 //	seq, err := st.Update(func(s ledger.State, now time.Time) ([]ledger.Entry, error) {
 //		e, err := s.Bookings.SetCarrier(now, ticket, booking.Confirmed)
 //		return ledger.Entries(e), err
@@ -27,6 +26,7 @@
 package ledger
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -36,10 +36,11 @@ import (
 	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
+	"waybill/store/journal"
 )
 
-// State is everything that the server remembers, as rooms read it. It has a field for each part, and none
-// of these has a method that changes it. Values are read by methods. See [Keeper].
+// State is everything that the server remembers. It has a field for each part, and none of these has a method
+// that changes it: what does is in inner, which no other package reaches. Values are read by methods.
 type State struct {
 	Partners      *auth.Partners
 	Bookings      *booking.State
@@ -47,18 +48,23 @@ type State struct {
 	Reports       *report.State
 	KeyedRequests *KeyedRequests
 	Outbox        *Outbox
-	rest          *rest
+	inner         *inner
 }
 
-// rest has the values that belong to no package of their own.
-type rest struct {
+// inner has what changes the parts, and the values that belong to no package of their own.
+type inner struct {
+	partners auth.PartnerRecorder
+	bookings booking.Recorder
+	accounts auth.AccountRecorder
+	reports  report.Recorder
+
 	clock Clock
 	// geolocation has the settings of FMS objects by users, by the object's id.
 	geolocation map[string]bool
 	// timetableHash names the timetable in force by its content; "" is none yet.
 	timetableHash string
 	feeds         map[ids.ID]*EventFeed // by partner
-	rests         rests
+	lastLines     lastLines
 
 	// timetable is the value that the hash names. It lies beside the journal and not in it: after a replay
 	// it is nil until a start has loaded it.
@@ -66,19 +72,19 @@ type rest struct {
 }
 
 // Clock returns the directory's test clock.
-func (s State) Clock() Clock { return s.rest.clock }
+func (s State) Clock() Clock { return s.inner.clock }
 
 // TimetableHash returns the name of the timetable in force; "" is none yet.
-func (s State) TimetableHash() string { return s.rest.timetableHash }
+func (s State) TimetableHash() string { return s.inner.timetableHash }
 
 // Timetable returns the timetable in force; nil where none was loaded, as after a replay.
-func (s State) Timetable() *schedule.Timetable { return s.rest.timetable }
+func (s State) Timetable() *schedule.Timetable { return s.inner.timetable }
 
 // Geolocation returns the settings of FMS objects by users, by the object's id.
-func (s State) Geolocation() map[string]bool { return maps.Clone(s.rest.geolocation) }
+func (s State) Geolocation() map[string]bool { return maps.Clone(s.inner.geolocation) }
 
 // EventFeed returns the feed of a partner, who has a key.
-func (s State) EventFeed(partner ids.ID) *EventFeed { return s.rest.feeds[partner] }
+func (s State) EventFeed(partner ids.ID) *EventFeed { return s.inner.feeds[partner] }
 
 // PartnerOf returns the partner of a booking.
 func (s State) PartnerOf(id ids.ID) ids.ID {
@@ -89,37 +95,41 @@ func (s State) PartnerOf(id ids.ID) ids.ID {
 	return partner
 }
 
-// Keeper is a State together with the method that applies entries to it. Package held has the Keeper of a
-// server and never hands it out; a reader of a journal makes one of its own.
-type Keeper struct {
-	State
-	partners auth.PartnerRecorder
-	bookings booking.Recorder
-	accounts auth.AccountRecorder
-	reports  report.Recorder
-}
-
-// NewKeeper returns the state before the first line.
-func NewKeeper() *Keeper {
-	k := &Keeper{
-		partners: auth.NewPartners(),
-		bookings: booking.NewRecorder(),
-		accounts: auth.NewAccounts(),
-		reports:  report.NewRecorder(),
-	}
-	k.State = State{
-		Partners:      k.partners.Partners(),
-		Bookings:      k.bookings.State(),
-		Accounts:      k.accounts.Accounts(),
-		Reports:       k.reports.State(),
+// newState returns the state before the first line.
+func newState() State {
+	partners, bookings := auth.NewPartners(), booking.NewRecorder()
+	accounts, reports := auth.NewAccounts(), report.NewRecorder()
+	return State{
+		Partners:      partners.Partners(),
+		Bookings:      bookings.State(),
+		Accounts:      accounts.Accounts(),
+		Reports:       reports.State(),
 		KeyedRequests: newRequests(),
 		Outbox:        newOutbox(),
-		rest: &rest{
+		inner: &inner{
+			partners:    partners,
+			bookings:    bookings,
+			accounts:    accounts,
+			reports:     reports,
 			geolocation: map[string]bool{},
 			feeds:       map[ids.ID]*EventFeed{},
 		},
 	}
-	return k
+}
+
+// NewReplay returns the state before the first line, and apply, which brings it along a journal: it is called
+// for each line. Its error says which line names what is not there.
+func NewReplay() (s State, apply func(*journal.Line, Entry) error) {
+	s = newState()
+	return s, func(l *journal.Line, x Entry) error {
+		if x.Event == nil {
+			return nil // the line is the store's own
+		}
+		if err := s.apply(l.Stamp, x); err != nil {
+			return fmt.Errorf("line %d: %w", l.Seq, err)
+		}
+		return nil
+	}
 }
 
 // Clock is the directory's test clock (decisions clock.test, clock.frozen).

@@ -25,7 +25,7 @@ func toldOf(o *Outbox, ticket ids.ID) string {
 // Decision messages.told: how each message of a ticket left is remembered for good, whatever left after it,
 // by the state and by its snapshot, and not of other tickets.
 func TestHowEachMessageLeftIsRememberedForGood(t *testing.T) {
-	s := NewKeeper()
+	s := newState()
 	mine := ids.ID{1}
 	s.Outbox.put(&Message{ID: "7-1", Ticket: mine, Action: booking.Pay, To: booking.ToEmail, At: begin})
 	s.Outbox.put(&Message{ID: "7-12", Ticket: mine, Action: booking.CancelRun, To: "phone2", At: begin})
@@ -40,14 +40,14 @@ func TestHowEachMessageLeftIsRememberedForGood(t *testing.T) {
 		s.Outbox.leave(begin.Add(time.Second), id, SentAsMail)
 	}
 	var first, second bytes.Buffer
-	if err := NewCodec().Freeze(s.State)(&first); err != nil {
+	if err := NewCodec().Freeze(s)(&first); err != nil {
 		t.Fatal(err)
 	}
 	thawed, err := NewCodec().Thaw(bytes.NewReader(first.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := NewCodec().Freeze(thawed.State)(&second); err != nil || second.String() != first.String() {
+	if err := NewCodec().Freeze(thawed)(&second); err != nil || second.String() != first.String() {
 		t.Errorf("%v, a snapshot became another", err)
 	}
 	const want = "7-1 pay false file, 7-12 run-cancel true text, 1099511627775-65535 run-move false none"
@@ -106,8 +106,8 @@ func TestWhatWasNotSentIsRememberedAsErased(t *testing.T) {
 	if got := toldOf(o, mine); got != erased || o.LeftCounts()[SentAsErased] != 3 || len(o.All()) != 1 {
 		t.Errorf("%s, want %s; %v", got, erased, o.LeftCounts())
 	}
-	s := NewKeeper()
-	err := s.Apply(journal.Stamp{Seq: 1, Time: begin}, Entry{Event: &MessagesSent{As: SentAsErased}})
+	s := newState()
+	err := s.apply(journal.Stamp{Seq: 1, Time: begin}, Entry{Event: &MessagesSent{As: SentAsErased}})
 	if err == nil {
 		t.Error("a line says that it has sent what is erased")
 	}
@@ -115,11 +115,11 @@ func TestWhatWasNotSentIsRememberedAsErased(t *testing.T) {
 
 // The messages of a ticket that wait are listed by their lines and places, as numbers.
 func TestMessagesOfATicketAreInOrder(t *testing.T) {
-	s := NewKeeper()
+	s := newState()
 	for _, id := range []string{"10-1", "9-10", "9-9"} {
 		s.Outbox.put(&Message{ID: id, Ticket: ids.ID{1}, At: begin})
 	}
-	err := s.Apply(journal.Stamp{Seq: 11, Time: begin}, Entry{Event: &MessageParked{ID: "9-9", Reason: "no"}})
+	err := s.apply(journal.Stamp{Seq: 11, Time: begin}, Entry{Event: &MessageParked{ID: "9-9", Reason: "no"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,17 +15,17 @@ func TestEachLineFitsItsWeight(t *testing.T) {
 	codec := ledger.NewCodec()
 	model := codec.Model()
 	lines := 0
-	weigh := func(k *ledger.Keeper, at journal.Stamp, x ledger.Entry) error {
+	weigh := func(k ledger.State, at journal.Stamp, x ledger.Entry) error {
 		lines++
 		name, data, personal := codec.Encode(x, nil, nil)
-		if most := ledger.Weigh(k.State, x); int64(len(data)+len(personal)) > most {
+		if most := ledger.Weigh(k, x); int64(len(data)+len(personal)) > most {
 			t.Errorf("line %d, %s, takes %d bytes and %d; it is weighed %d", at.Seq, name, len(data),
 				len(personal), most)
 		}
 		return nil
 	}
 	_, err := inspect.Verify(durable.Dir(rig.File(fixture)), false, &model, inspect.Expected{},
-		inspect.Rules[*ledger.Keeper, ledger.Entry]{Check: weigh})
+		inspect.Rules[ledger.State, ledger.Entry]{Check: weigh})
 	if err != nil || lines == 0 {
 		t.Errorf("%d lines, %v", lines, err)
 	}

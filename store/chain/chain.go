@@ -22,7 +22,7 @@
 //   - [Snapshots]: snapshots that prove that their lines were durable
 //
 // A [Replay] makes a value again: it decodes the events of lines and applies them, from the first line on or
-// from a snapshot. A [Model] says what the value is and what an event does to it:
+// from a snapshot. A [journal.Model] says what the value is and what an event does to it:
 //
 //	r := chain.NewReplay(&model, model.New(), nil)
 //	end, err := r.Visits.Read(chain.Reader{FS: fsys}, observers, &r.Visits)

@@ -4,25 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 
 	"waybill/store/journal"
 )
-
-// Model describes the value that a journal leads to. S is the value, a pointer; E is an event.
-type Model[S, E any] struct {
-	New func() S // returns the value before the first line
-	// Apply changes the value as the event says. It reads no clock and decides nothing. Its error says what
-	// the event names and the value does not have; then nothing is changed.
-	Apply func(S, journal.Stamp, E) error
-	// Decode reads the event of a line; with a personal part, the data's last member is "personal". Its
-	// error is ErrNewer where it does not know the kind, or anything else in the line.
-	Decode func(kind string, data, personal []byte) (E, error)
-	// Freeze returns a function that writes the value as it is now. The store calls Freeze under the lock,
-	// where it must take no more than microseconds per megabyte, and what it returns without the lock.
-	Freeze func(S) func(io.Writer) error
-	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
-}
 
 // Check sees an event, and the value before it. Its error becomes damage to the line.
 type Check[S, E any] func(S, journal.Stamp, E) error
@@ -38,7 +22,7 @@ type Replay[S, E any] struct {
 	// Without it the first ends the reading.
 	Misfits *Misfits
 
-	model *Model[S, E]
+	model *journal.Model[S, E]
 	check Check[S, E] // or nil
 }
 
@@ -68,7 +52,7 @@ func (m *Misfits) add(err error) error {
 }
 
 // NewReplay brings a value along the lines after those that it was made from.
-func NewReplay[S, E any](model *Model[S, E], state S, check Check[S, E]) *Replay[S, E] {
+func NewReplay[S, E any](model *journal.Model[S, E], state S, check Check[S, E]) *Replay[S, E] {
 	r := &Replay[S, E]{
 		State: state,
 		model: model,

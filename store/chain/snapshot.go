@@ -21,9 +21,10 @@ type Snapshot[S any] struct {
 	Bytes int64        // of the file
 }
 
-// Read reads the snapshot of a line. whole reports that the file is as it was written, also where it cannot
-// be thawed: then it proves that its line was durable.
-func (m *Model[S, E]) Read(fsys readonly.FS, seq uint64) (s Snapshot[S], whole bool, err error) {
+// ReadSnapshot reads the snapshot of a line. whole reports that the file is as it was written, also where it
+// cannot be thawed: then it proves that its line was durable.
+func ReadSnapshot[S, E any](m *journal.Model[S, E], fsys readonly.FS,
+	seq uint64) (s Snapshot[S], whole bool, err error) {
 	name := "snapshots/" + journal.Name(seq)
 	err = readonly.Read(fsys, name, func(f *io.SectionReader) error {
 		sum := sha256.New()
@@ -64,9 +65,10 @@ func ahead(from io.Reader, sum io.Writer) io.Reader {
 	return r
 }
 
-// Compare checks that the snapshot of a line is, byte for byte, what write writes: the value as the journal
-// leads to it. One that a running server has removed since is passed over.
-func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io.Writer) error) error {
+// CompareSnapshot checks that the snapshot of a line is, byte for byte, what write writes: the value as the
+// journal leads to it. One that a running server has removed since is passed over.
+func CompareSnapshot[S, E any](m *journal.Model[S, E], fsys readonly.FS, head journal.Head,
+	write func(io.Writer) error) error {
 	name := "snapshots/" + journal.Name(head.Seq)
 	same := false
 	err := readonly.Read(fsys, name, func(f *io.SectionReader) error {
@@ -78,7 +80,7 @@ func (m *Model[S, E]) Compare(fsys readonly.FS, head journal.Head, write func(io
 	})
 	if err == nil && !same {
 		var whole bool
-		_, whole, err = m.Read(fsys, head.Seq)
+		_, whole, err = ReadSnapshot(m, fsys, head.Seq)
 		if _, ofDisk := errors.AsType[*fs.PathError](err); err != nil && !whole && !ofDisk {
 			err = fmt.Errorf("%w: %w", ErrSpoilt, err)
 		}

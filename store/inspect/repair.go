@@ -45,7 +45,7 @@ type Loss struct {
 // says why it was cut, and by whom. Checkpoints of lines that are cut are left out: nothing excuses them, and
 // an auditor who has kept one sees that the copy is another history. Its error is also *UndamagedError. now
 // is the clock.
-func Repair[S, E any](from readonly.FS, to durable.FS, model *chain.Model[S, E], now func(S) time.Time,
+func Repair[S, E any](from readonly.FS, to durable.FS, model *journal.Model[S, E], now func(S) time.Time,
 	cut Cut, dirs ...string) (loss Loss, err error) {
 	if cut.At < 2 {
 		return loss, errors.New("the first line cannot be cut")

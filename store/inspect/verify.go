@@ -81,7 +81,7 @@ type Rules[S, E any] struct {
 // journal gives, that the journal extends each checkpoint, its own and those kept, and that the hashes beside
 // it are of its lines. It reports what witnesses have signed. live says that a server may be writing the
 // journal.
-func Verify[S, E any](fsys readonly.FS, live bool, model *chain.Model[S, E], expected Expected,
+func Verify[S, E any](fsys readonly.FS, live bool, model *journal.Model[S, E], expected Expected,
 	rules Rules[S, E]) (Report, error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if err == nil {
@@ -110,7 +110,7 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *chain.Model[S, E], exp
 		write := model.Freeze(r.State)
 		snapshots.begin(func() (err error) {
 			defer v.Misfit(&err)
-			return model.Compare(fsys, v.Line.Head, write)
+			return chain.CompareSnapshot(model, fsys, v.Line.Head, write)
 		})
 		return nil
 	}

@@ -267,7 +267,7 @@ func TestAReadingShowsWhatIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, k, _ := keepingValue(t)
 		read := func() chan error {
-			return begun(func() error { _, err := v.UpdateHere(say("read"), nil); return err })
+			return begun(func() error { _, err := v.UpdateHere(say("read")); return err })
 		}
 		for range 2 {
 			reading := read()

@@ -51,31 +51,29 @@ var (
 	ErrLookedAt = errors.New("store: the directory is open for reading only")
 )
 
-// Config says how the value changes and how its events are written.
-type Config[S, E any] struct {
+// Options say where the value is kept, by which clock, and who is told. FS, Log and Now are required.
+type Options[S any] struct {
 	FS  durable.FS // of the directory, for the files that the journal goes on in
 	Log *slog.Logger
 	Now func(S) time.Time // the only clock, called under the lock
-	// Complete, unless it is nil, returns an event together with what only the value before it can say. It is
-	// called right before Apply.
-	Complete func(S, E) E
-	// Apply changes the value as the event says; see chain.Model. An error of it is a mistake of whoever
-	// decided the event.
-	Apply func(S, journal.Stamp, E) error
-	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or nothing, and
-	// names its type. The writer calls it, without the lock.
-	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
-	// Weigh returns how many bytes the event's line has at most; called under the lock, before Apply.
-	Weigh        func(S, E) int64
+	// MayChange, unless it is nil, returns why nothing may be changed now. It is called under the lock.
+	MayChange    func() error
 	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
 	// Wrote, unless it is nil, is called after each write of the journal with the number of its lines, of its
 	// bytes, and with how long its sync took.
-	Wrote   func(lines, bytes int, sync time.Duration)
+	Wrote func(lines, bytes int, sync time.Duration)
+	Keep  Keep // unless it is nil, lines are durable once they are kept elsewhere, too
+}
+
+// Config says how the value changes and how its events are written. An error of the model's Apply is a
+// mistake of whoever decided the event.
+type Config[S, E any] struct {
+	journal.Model[S, E]
+	Options[S]
 	Durable Durable // required
 	// Check, unless it is nil, is called once lines are on the disk and before they count, with the file of
 	// the journal that has them and its size. Its error is one of writing.
 	Check func(name string, f durable.File, size int64) error
-	Keep  Keep // unless it is nil, lines are durable once they are kept elsewhere, too
 }
 
 // Keep begins to keep lines at another place. give is called with lines that are on this disk, in their
@@ -200,9 +198,9 @@ func (v *Value[S, E]) begin(own []Own) (err error) {
 }
 
 // Look returns a value that can only be viewed, as it is after a line. It has no journal to write.
-func Look[S, E any](cfg Config[S, E], state S, head journal.Head) *Value[S, E] {
+func Look[S, E any](now func(S) time.Time, state S, head journal.Head) *Value[S, E] {
 	return &Value[S, E]{
-		cfg:      cfg,
+		cfg:      Config[S, E]{Options: Options[S]{Now: now}},
 		lookedAt: true,
 		state:    state,
 		seq:      head.Seq,
@@ -231,11 +229,15 @@ func (v *Value[S, E]) Calls() uint64 { return v.calls.Load() }
 
 // View calls read under the lock and returns once all that read saw is durable.
 func (v *Value[S, E]) View(read func(S, time.Time)) error {
-	seen, err := v.view(read)
-	if err != nil {
-		return err
+	return v.ViewOn(ofAll(read))
+}
+
+// ofAll returns read as what rests on every line.
+func ofAll[S any](read func(S, time.Time)) func(S, time.Time) uint64 {
+	return func(s S, now time.Time) uint64 {
+		read(s, now)
+		return All
 	}
-	return v.wait(seen, silentAfter, ErrSilent)
 }
 
 // All stands for every line that there is.
@@ -269,9 +271,12 @@ func (v *Value[S, E]) Await(ctx context.Context, read func(S, time.Time) (line u
 // View or Update, which waits for everything that the request saw. Nothing else that read saw may be shown
 // before wait has returned.
 func (v *Value[S, E]) Glance(read func(S, time.Time)) (wait func() error, err error) {
-	seen, err := v.view(read)
+	seen, err := v.viewOn(ofAll(read))
 	return func() error { return v.wait(seen, silentAfter, ErrSilent) }, err
 }
+
+// LastLine returns the last line that there is, once it is durable.
+func (v *Value[S, E]) LastLine() (journal.Head, error) { return v.ViewAt(func(S) {}) }
 
 // ViewAt is View without an instant. It returns the last line that read saw, once that line is durable.
 func (v *Value[S, E]) ViewAt(read func(S)) (journal.Head, error) {
@@ -292,14 +297,6 @@ func (v *Value[S, E]) ViewAt(read func(S)) (journal.Head, error) {
 		head = seen.entries[seq-seen.entries[0].Seq].Head
 	}
 	return head, nil
-}
-
-// view calls read under the lock, and returns the batch that makes durable what it saw.
-func (v *Value[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
-	return v.viewOn(func(s S, now time.Time) uint64 {
-		read(s, now)
-		return All
-	})
 }
 
 // viewOn calls read under the lock, and returns the batch of the line that it rests on.

@@ -26,10 +26,11 @@ func config(t *testing.T) live.Config[*count, string] {
 	if err := fsys.Mkdir("journal"); err != nil {
 		t.Fatal(err)
 	}
-	return live.Config[*count, string]{
-		FS:  fsys,
-		Log: slog.New(slog.DiscardHandler),
-		Now: func(*count) time.Time { return time.UnixMilli(1) },
+	var cfg live.Config[*count, string]
+	cfg.FS = fsys
+	cfg.Log = slog.New(slog.DiscardHandler)
+	cfg.Now = func(*count) time.Time { return time.UnixMilli(1) }
+	cfg.Model = journal.Model[*count, string]{
 		Apply: func(c *count, _ journal.Stamp, _ string) error {
 			c.n++
 			return nil
@@ -39,6 +40,7 @@ func config(t *testing.T) live.Config[*count, string] {
 		},
 		Weigh: func(_ *count, e string) int64 { return int64(1000 + 2*len(e)) },
 	}
+	return cfg
 }
 
 // open opens a value whose journal has no line yet.
@@ -94,7 +96,7 @@ func TestDurableComesBeforeTheAnswer(t *testing.T) {
 
 // A value that is only looked at takes no event, and is viewed as it is.
 func TestALookTakesNoEvent(t *testing.T) {
-	v := live.Look(config(t), &count{n: 7}, journal.Head{Stamp: journal.Stamp{Seq: 9}})
+	v := live.Look[*count, string](config(t).Now, &count{n: 7}, journal.Head{Stamp: journal.Stamp{Seq: 9}})
 	if _, err := v.Update(say("a"), nil); !errors.Is(err, live.ErrLookedAt) {
 		t.Errorf("an update: %v", err)
 	}

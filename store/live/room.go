@@ -121,7 +121,7 @@ func (v *Value[S, E]) askForRoom(bytes int64) (found bool) {
 	return wanted.found
 }
 
-// lacksRoom returns why lines of at most this many bytes cannot be taken: ErrFull, or *tooHeavy where the
+// lacksRoom returns why lines of at most this many bytes cannot be taken: ErrFull, or tooHeavy where the
 // writer has to look for more room. It counts the room that is reserved now. After the writer has found no
 // more, lines that were under way may have taken less than they weighed. The lock is held.
 func (v *Value[S, E]) lacksRoom(bytes int64) error {
@@ -129,7 +129,7 @@ func (v *Value[S, E]) lacksRoom(bytes int64) error {
 		return ErrFull
 	}
 	if v.room-bytes < Reserve {
-		return &tooHeavy{bytes}
+		return tooHeavy(bytes)
 	}
 	return nil
 }

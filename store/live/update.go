@@ -23,9 +23,8 @@ func (v *Value[S, E]) Update(decide func(S, time.Time) ([]E, error),
 
 // UpdateHere is Update of lines that count once they are on this disk: readings, which change nothing that is
 // read. It waits for what it saw to be kept, and not for its own line or those of other readings.
-func (v *Value[S, E]) UpdateHere(decide func(S, time.Time) ([]E, error),
-	after func(S, time.Time)) (uint64, error) {
-	return v.updateWith(here, decide, after)
+func (v *Value[S, E]) UpdateHere(decide func(S, time.Time) ([]E, error)) (uint64, error) {
+	return v.updateWith(here, decide, nil)
 }
 
 // place is where lines must be before an update returns.
@@ -40,23 +39,21 @@ func (v *Value[S, E]) updateWith(where place, decide func(S, time.Time) ([]E, er
 	after func(S, time.Time)) (uint64, error) {
 	for {
 		seq, err := v.update(where, decide, after)
-		var heavy *tooHeavy
-		if !errors.As(err, &heavy) {
+		heavy, is := errors.AsType[tooHeavy](err)
+		if !is {
 			return seq, err
 		}
-		if !v.askForRoom(heavy.bytes) {
+		if !v.askForRoom(int64(heavy)) {
 			return 0, ErrFull
 		}
 		// There is room, unless another update has taken it meanwhile; one of them always gets on.
 	}
 }
 
-// tooHeavy is the error of events whose lines have more bytes than are reserved.
-type tooHeavy struct{ bytes int64 }
+// tooHeavy is the error of events whose lines have more bytes than are reserved: so many.
+type tooHeavy int64
 
-func (e *tooHeavy) Error() string {
-	return fmt.Sprintf("store: %d bytes are not reserved", e.bytes)
-}
+func (tooHeavy) Error() string { return "store: more bytes are needed than are reserved" }
 
 // wakeWriter wakes the writer. The lock is held, and the value is not closed.
 func (v *Value[S, E]) wakeWriter() {
@@ -72,10 +69,10 @@ func (v *Value[S, E]) update(where place, decide func(S, time.Time) ([]E, error)
 	var refused error
 	changed := false
 	var rests *batch[E] // has what a reading saw
-	seen, err := v.view(func(s S, now time.Time) {
+	seen, err := v.viewOn(func(s S, now time.Time) uint64 {
 		rests = v.batchOf(v.changed)
-		var events []E
-		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
+		events, err := decide(s, now)
+		if refused = err; err == nil && len(events) > 0 {
 			refused = v.commit(where, events, after)
 			changed = refused == nil
 		}
@@ -83,12 +80,10 @@ func (v *Value[S, E]) update(where place, decide func(S, time.Time) ([]E, error)
 		if where == kept {
 			v.changed = seq
 		}
+		return All
 	})
-	if err != nil {
-		return 0, err
-	}
-	if refused == ErrSilent {
-		return 0, refused
+	if err != nil || refused == ErrSilent {
+		return 0, cmp.Or(err, refused)
 	}
 	if where == here {
 		return seq, cmp.Or(seen.waitHere(), v.wait(rests, silentAfter, ErrSilent), refused)
@@ -106,8 +101,10 @@ func (v *Value[S, E]) commit(where place, events []E, after func(S, time.Time)) 
 	if v.lookedAt {
 		return ErrLookedAt
 	}
-	if where == kept && v.silent() {
-		return ErrSilent
+	if where == kept {
+		if err := v.mayChange(); err != nil {
+			return err
+		}
 	}
 	weights := make([]int64, len(events))
 	total := int64(0)
@@ -145,6 +142,17 @@ func (v *Value[S, E]) commit(where place, events []E, after func(S, time.Time)) 
 	}
 	whole = true
 	v.wakeWriter()
+	return nil
+}
+
+// mayChange returns why nothing that is read may be changed now. The lock is held.
+func (v *Value[S, E]) mayChange() error {
+	if v.silent() {
+		return ErrSilent
+	}
+	if v.cfg.MayChange != nil {
+		return v.cfg.MayChange()
+	}
 	return nil
 }
 

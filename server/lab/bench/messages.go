@@ -216,8 +216,8 @@ func (s *Bench) failMessages(rule *counted, route string, answer *heldAnswer, r 
 
 // lastLine returns the number of the newest line; 0 where the journal cannot be written any more.
 func (s *Bench) lastLine() uint64 {
-	seq, _ := s.Store.LastLine()
-	return seq
+	last, _ := s.Store.LastLine()
+	return last.Seq
 }
 
 // isFor reports whether a message is one of the request's.

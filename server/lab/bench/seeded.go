@@ -94,8 +94,8 @@ func (s *Bench) keepSeed() error {
 	case s.begun.source == nil || s.forked != nil:
 		return nil
 	case s.begun.resumed:
-		seq, err := s.Store.LastLine()
-		s.begun.source.Restart(seq)
+		last, err := s.Store.LastLine()
+		s.begun.source.Restart(last.Seq)
 		return err
 	}
 	text := fmt.Appendf(nil, "%d\n", s.begun.source.Number)

@@ -104,7 +104,7 @@ func (s *Desk) getBooking(w http.ResponseWriter, r *http.Request, by ledger.By) 
 	if x == nil {
 		return web.ErrNotFound
 	}
-	newest, err := s.newest()
+	newest, err := s.Store.LastLine()
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func (s *Desk) showJournal(w http.ResponseWriter, r *http.Request, by ledger.By,
 
 // readJournal reads the lines that a page has.
 func (s *Desk) readJournal(r *http.Request) (*journalPage, error) {
-	newest, err := s.newest()
+	newest, err := s.Store.LastLine()
 	if err != nil {
 		return nil, err
 	}

@@ -218,7 +218,7 @@ func concernOf(run ids.RunName, text string) concern {
 
 // evidence finds out up to where the journal is vouched for.
 func (s *Desk) evidence(x *overview) error {
-	newest, err := s.newest()
+	newest, err := s.Store.LastLine()
 	if err != nil {
 		return err
 	}
@@ -244,17 +244,4 @@ func (s *Desk) evidence(x *overview) error {
 		}
 	}
 	return nil
-}
-
-// newest returns the last line that is on the disk.
-func (s *Desk) newest() (head journal.Head, err error) {
-	seq, err := s.Store.LastLine()
-	if err != nil || seq == 0 {
-		return head, err
-	}
-	err = s.lines.Read([]uint64{seq}, func(l *journal.Line) error {
-		head = l.Head
-		return nil
-	})
-	return head, err
 }

@@ -54,7 +54,7 @@ func (s *Desk) getWall(w http.ResponseWriter, r *http.Request, by ledger.By) err
 
 // readWall reads the newest lines, and no others.
 func (s *Desk) readWall() (*wallPage, error) {
-	newest, err := s.newest()
+	newest, err := s.Store.LastLine()
 	if err != nil {
 		return nil, err
 	}

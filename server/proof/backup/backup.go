@@ -116,8 +116,8 @@ func sumOf(fsys readonly.FS, name string) (string, error) {
 func Repair(fsys readonly.FS, out durable.Dir, cut inspect.Cut) (rep verify.Report, loss inspect.Loss,
 	err error) {
 	model := ledger.NewCodec().Model()
-	now := func(k *ledger.Keeper) time.Time {
-		return k.Clock().At(time.Now())
+	now := func(s ledger.State) time.Time {
+		return s.Clock().At(time.Now())
 	}
 	err = inspect.PublishNew(string(out), func(at string) (err error) {
 		to := durable.Dir(at)

@@ -31,6 +31,19 @@ func (d Decoder) Read(fsys readonly.FS, inUse bool, visit func(*journal.Line, le
 	return err
 }
 
+// Replay is Read with the state as each line has left it. It returns the last one.
+func Replay(fsys readonly.FS, inUse bool,
+	visit func(ledger.State, *journal.Line, ledger.Entry) error) (ledger.State, error) {
+	state, apply := ledger.NewReplay()
+	err := Read(fsys, inUse, func(l *journal.Line, x ledger.Entry) error {
+		if err := apply(l, x); err != nil {
+			return err
+		}
+		return visit(state, l, x)
+	})
+	return state, err
+}
+
 // Line calls visit with a line and its event.
 func (d Decoder) Line(l *journal.Line, visit func(*journal.Line, ledger.Entry) error) error {
 	if journal.Own(l.Type) {
@@ -70,16 +83,4 @@ func ErasedAfter(fsys readonly.FS, head journal.Head) (erased bool, err error) {
 		return nil
 	})
 	return erased, err
-}
-
-// Apply applies a line to a state, where the line has an event. Its error says which line names what is not
-// there.
-func Apply(state *ledger.Keeper, l *journal.Line, x ledger.Entry) error {
-	if x.Event == nil {
-		return nil
-	}
-	if err := state.Apply(l.Stamp, x); err != nil {
-		return fmt.Errorf("line %d: %w", l.Seq, err)
-	}
-	return nil
 }

@@ -126,15 +126,11 @@ func (x export) row(table string, cells ...any) {
 
 // fill writes the journal, a row for each line as it is read, and then the state that it leads to.
 func (x export) fill(fsys readonly.FS, inUse bool) (head journal.Head, err error) {
-	s := ledger.NewKeeper()
 	moved := statement.NewMovements()
 	to := rows(x.row)
 	var shown []uint64 // lines whose personal parts are in the export
-	err = events.Read(fsys, inUse, func(l *journal.Line, entry ledger.Entry) error {
+	s, err := events.Replay(fsys, inUse, func(_ ledger.State, l *journal.Line, entry ledger.Entry) error {
 		head = l.Head
-		if err := events.Apply(s, l, entry); err != nil {
-			return err
-		}
 		if err := checkShown(entry.Event, &shown, l); err != nil {
 			return err
 		}
@@ -146,7 +142,7 @@ func (x export) fill(fsys readonly.FS, inUse bool) (head journal.Head, err error
 	if err != nil {
 		return head, err
 	}
-	to.all(s.State, head.Time)
+	to.all(s, head.Time)
 	return head, nil
 }
 

@@ -53,21 +53,16 @@ func readTable(t *testing.T, out, name string) [][]string {
 // stateOf replays a directory's journal.
 func stateOf(t *testing.T, dir string) (ledger.State, journal.Head) {
 	t.Helper()
-	s := ledger.NewKeeper()
 	var head journal.Head
-	err := events.Read(durable.Dir(dir), false, func(l *journal.Line, x ledger.Entry) error {
+	remember := func(_ ledger.State, l *journal.Line, _ ledger.Entry) error {
 		head = l.Head
-		if x.Event != nil {
-			if err := s.Apply(l.Stamp, x); err != nil {
-				return err
-			}
-		}
 		return nil
-	})
+	}
+	s, err := events.Replay(durable.Dir(dir), false, remember)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.State, head
+	return s, head
 }
 
 // Decision export.tables: what was exported beside a server and after it, whatever names hold, is in the

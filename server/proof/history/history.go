@@ -39,7 +39,8 @@ type Style struct {
 
 // history is a journal in words, or as much of it as a filter shows.
 type history struct {
-	*ledger.Keeper
+	ledger.State
+	apply func(*journal.Line, ledger.Entry) error // brings the state along
 	Filter
 	out io.Writer
 	say func(LogLine) error // is told of each line of it; writes them into out, unless it is replaced
@@ -112,13 +113,9 @@ var errTold = errors.New("all lines have been told")
 // with the words of the lines before it.
 func Words(fsys readonly.FS, inUse bool, first, until uint64) (map[uint64]string, error) {
 	said := map[uint64]string{}
-	state := ledger.NewKeeper()
-	err := events.Read(fsys, inUse, func(l *journal.Line, entry ledger.Entry) error {
-		if err := events.Apply(state, l, entry); err != nil {
-			return err
-		}
+	_, err := events.Replay(fsys, inUse, func(s ledger.State, l *journal.Line, x ledger.Entry) error {
 		if l.Seq >= first {
-			said[l.Seq] = story.Tell(state.State, entry, l)
+			said[l.Seq] = story.Tell(s, x, l)
 		}
 		if l.Seq >= until {
 			return errTold
@@ -133,8 +130,10 @@ func Words(fsys readonly.FS, inUse bool, first, until uint64) (map[uint64]string
 
 // newHistory returns a story of which nothing is told yet.
 func newHistory(f Filter, out io.Writer) *history {
+	state, apply := ledger.NewReplay()
 	s := &history{
-		Keeper: ledger.NewKeeper(),
+		State:  state,
+		apply:  apply,
 		Filter: f,
 		out:    out,
 		end:    math.MaxUint64,
@@ -265,7 +264,7 @@ func (s *history) line(l *journal.Line, entry ledger.Entry) error {
 	if err := s.derive(l.Time); err != nil {
 		return err
 	}
-	if err := events.Apply(s.Keeper, l, entry); err != nil {
+	if err := s.apply(l, entry); err != nil {
 		return err
 	}
 	if !s.shows(l.Data, entry.Event) {

@@ -23,7 +23,7 @@ func TestEachTypeOfLineHasWordsForTheWall(t *testing.T) {
 	if len(found) < 35 {
 		t.Fatalf("journal.md has %d types", len(found))
 	}
-	state := ledger.NewKeeper().State
+	state, _ := ledger.NewReplay()
 	for _, m := range found {
 		l := &journal.Line{Type: m[1], Data: []byte(`{"name":"Hans","reason":"Hans asks","feed":"Hans"}`)}
 		said := story.Brief(state, l)

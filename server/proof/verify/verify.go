@@ -90,16 +90,14 @@ func verify(
 	}
 	model := ledger.NewCodec().Model()
 	again := sales{fsys: fsys}
-	var rules inspect.Rules[*ledger.Keeper, ledger.Entry]
+	var rules inspect.Rules[ledger.State, ledger.Entry]
 	if decide {
-		rules.Check = func(k *ledger.Keeper, at journal.Stamp, x ledger.Entry) error {
-			return again.check(k.State, at, x)
-		}
+		rules.Check = again.check
 	}
 	var wrong error // with the books as a whole
-	rules.End = func(s *ledger.Keeper, end journal.Stamp, applied bool) error {
+	rules.End = func(s ledger.State, end journal.Stamp, applied bool) error {
 		if applied {
-			state = s.State
+			state = s
 		}
 		if err := again.missing(); err != nil {
 			return err

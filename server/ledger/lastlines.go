@@ -10,21 +10,21 @@ import (
 // that line alone (decision keep.answers). All else waits for every line. Lines that a replay has applied are
 // durable already, so a snapshot has none of these numbers.
 
-// rests has the last lines of what is read.
-type rests struct {
+// lastLines has the last lines of what is read.
+type lastLines struct {
 	all    uint64 // set the clock, or erased persons, who may be shown anywhere
 	offers uint64 // changed the timetable, a run, a partner or a key; see kind.offers
 }
 
-// noteRests notes what rests on a line that was applied.
-func (s *Keeper) noteRests(k *anyKind, at journal.Stamp, x Entry) {
+// noteLastLines notes what rests on a line that was applied.
+func (s State) noteLastLines(k *anyKind, at journal.Stamp, x Entry) {
 	if k.offers {
-		s.rest.rests.offers = at.Seq
+		s.inner.lastLines.offers = at.Seq
 	}
 	switch {
 	case x.Before == nil: // it changes no booking
 	case x.Before.Each == nil:
-		s.feed(k.partner(s.State, x.Event)).line = at.Seq
+		s.feed(k.partner(s, x.Event)).line = at.Seq
 	default:
 		for id := range x.Before.Each {
 			// A booking whose last ticket was moved is no more; the one that has it is the same partner's.
@@ -37,8 +37,8 @@ func (s *Keeper) noteRests(k *anyKind, at journal.Stamp, x Entry) {
 
 // BookingLine returns the last line that a reading of a booking rests on.
 func (s State) BookingLine(b *booking.Booking) uint64 {
-	line := max(b.Line, s.rest.rests.all)
-	if f := s.rest.feeds[b.Partner]; f != nil {
+	line := max(b.Line, s.inner.lastLines.all)
+	if f := s.inner.feeds[b.Partner]; f != nil {
 		line = max(line, f.keyLine)
 	}
 	return line
@@ -46,8 +46,8 @@ func (s State) BookingLine(b *booking.Booking) uint64 {
 
 // PartnerLine returns the last line that a list of a partner's bookings, or its events, rests on.
 func (s State) PartnerLine(partner ids.ID) uint64 {
-	line := s.rest.rests.all
-	if f := s.rest.feeds[partner]; f != nil {
+	line := s.inner.lastLines.all
+	if f := s.inner.feeds[partner]; f != nil {
 		line = max(line, f.line, f.keyLine)
 	}
 	return line
@@ -55,5 +55,5 @@ func (s State) PartnerLine(partner ids.ID) uint64 {
 
 // OffersLine returns the last line that a search rests on, beside those of the runs that it looks at.
 func (s State) OffersLine() uint64 {
-	return max(s.rest.rests.offers, s.rest.rests.all)
+	return max(s.inner.lastLines.offers, s.inner.lastLines.all)
 }
