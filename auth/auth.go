@@ -248,7 +248,7 @@ func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
 }
 
 // ApplyKeyAdded adds a key, and the partner where it is new.
-func (p PartnerRecorder) ApplyKeyAdded(at time.Time, e *KeyAdded) {
+func (p PartnerRecorder) ApplyKeyAdded(at time.Time, e *KeyAdded) error {
 	if p.ByID(e.Partner) == nil {
 		p.Restore(&Partner{
 			ID:        e.Partner,
@@ -263,6 +263,7 @@ func (p PartnerRecorder) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 		Created: at,
 	})
 	p.byKey[e.Hash] = p.byID[e.Partner]
+	return nil
 }
 
 // renew puts a copy of a partner in its place, for an event to change.

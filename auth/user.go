@@ -332,13 +332,14 @@ func (a *Accounts) Remove(email string) (*UserRemoved, error) {
 }
 
 // ApplyUserAdded adds a user with one access.
-func (a AccountRecorder) ApplyUserAdded(_ time.Time, e *UserAdded) {
+func (a AccountRecorder) ApplyUserAdded(_ time.Time, e *UserAdded) error {
 	a.RestoreUser(&User{
 		ID:       e.User,
 		Person:   e.Person,
 		Accesses: []Access{e.Access},
 	})
 	a.link(e.User, e.Link)
+	return nil
 }
 
 // ApplyAccessGiven adds an access of a user, or changes the role in one. The error says that there is no such

@@ -48,15 +48,18 @@ const AwaitsAnswer = "the provider has not answered yet; read the booking again 
 // The events, with what is in them.
 type (
 	// Created says that a booking was made. Forms and runs are in it when it is the first to be sold on them.
+	// Its line has them, and the personal data, in a form of their own, which encoding/json does not read.
 	Created struct {
-		ID, Partner       ids.ID
-		Request, Currency string
-		Forms             []*schedule.Form
-		Runs              []*Run
-		Legs              []SoldLeg
-		Tickets           []NewTicket
-		Passengers        []Passenger // of the tickets, in their order; none once they are erased
-		Salt              [16]byte    // of the personal data
+		ID         ids.ID `json:"booking"`
+		Partner    ids.ID
+		Request    string
+		Currency   string
+		Forms      []*schedule.Form `json:"-"`
+		Runs       []*Run           `json:"-"`
+		Legs       []SoldLeg
+		Tickets    []NewTicket
+		Passengers []Passenger `json:"-"` // of the tickets, in their order; none once they are erased
+		Salt       [16]byte    `json:"-"` // of the personal data
 	}
 	// SoldLeg is a leg of a new booking, as all its tickets share it.
 	SoldLeg struct {

@@ -264,8 +264,9 @@ func (s Recorder) Erase(lines []uint64) {
 }
 
 // ApplyOrdered queues a report.
-func (s Recorder) ApplyOrdered(now time.Time, e *Ordered) {
+func (s Recorder) ApplyOrdered(now time.Time, e *Ordered) error {
 	s.Restore(&Report{Ordered: *e, Created: now})
+	return nil
 }
 
 // ApplyCompleted remembers that a report's file is written, as a line says.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/store/journal"
 )
 
@@ -35,22 +34,10 @@ func ReadAnswer(l *journal.Line) (a Answer, err error) {
 	if a.Text != "" || len(part.Passengers) == 0 {
 		return a, nil
 	}
-	var data struct {
-		Booking, Partner ids.ID
-		Currency         string
-		Legs             []booking.SoldLeg
-		Tickets          []booking.NewTicket
-	}
-	if err := json.Unmarshal(l.Data, &data); err != nil {
-		return a, err
-	}
 	a.At = l.Time
-	a.Sold = &booking.Created{
-		ID:       data.Booking,
-		Partner:  data.Partner,
-		Currency: data.Currency,
-		Legs:     data.Legs,
-		Tickets:  data.Tickets,
+	a.Sold = new(booking.Created)
+	if err := json.Unmarshal(l.Data, a.Sold); err != nil {
+		return a, err
 	}
 	for _, p := range part.Passengers {
 		packed := booking.NewPassenger(p.FirstName, p.LastName, p.Email, p.Phones)

@@ -23,12 +23,6 @@ type Before struct {
 // beforeMember is what the member is called in lines.
 const beforeMember = "before"
 
-// Before returns, for each booking that an event will change, the line that changed it last. It is nil for
-// an event that changes none.
-func (s State) Before(e Event) *Before {
-	return kindOf(e).before(s, e)
-}
-
 // complete returns an entry with the lines before.
 func (s State) complete(x Entry) Entry {
 	x.Before = s.Before(x.Event)
@@ -41,11 +35,6 @@ func (s State) lineOf(id ids.ID) uint64 {
 		return b.Line
 	}
 	return 0
-}
-
-// beforeOne is Before of an event that changes one booking.
-func (s State) beforeOne(id ids.ID) *Before {
-	return &Before{One: s.lineOf(id)}
 }
 
 // beforeEach is Before of an event that may change several bookings.

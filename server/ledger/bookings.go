@@ -15,7 +15,7 @@ import (
 
 // bookingKinds are the lines of bookings and their tickets.
 var bookingKinds = []anyKind{
-	kind[booking.Created]{
+	&kind[booking.Created]{
 		name:  "booking.created",
 		apply: applyCreated,
 		code:  codeCreated,
@@ -23,9 +23,9 @@ var bookingKinds = []anyKind{
 		booking: func(e *booking.Created) ids.ID {
 			return e.ID
 		},
-		feedCount: one[booking.Created],
-	}.any(),
-	kind[booking.TicketAsked]{
+		events: func(e *booking.Created) []FeedEvent { return []FeedEvent{{Booking: e.ID}} },
+	},
+	&kind[booking.TicketAsked]{
 		name:  "ticket.asked",
 		apply: sold(booking.Recorder.ApplyAsked),
 		code:  codeAsked,
@@ -36,8 +36,8 @@ var bookingKinds = []anyKind{
 		after: func(s State, _ journal.Stamp, e *booking.TicketAsked) {
 			delete(s.KeyedRequests.askedFor, e.Ticket)
 		},
-	}.any(),
-	kind[booking.Refused]{
+	},
+	&kind[booking.Refused]{
 		name:  "ticket.refused",
 		apply: sold(booking.Recorder.ApplyRefused),
 		check: checked((*booking.State).CheckRefused),
@@ -47,21 +47,19 @@ var bookingKinds = []anyKind{
 		after: func(s State, _ journal.Stamp, e *booking.Refused) {
 			s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 		},
-	}.any(),
+	},
 	settledKind("ticket.paid", booking.Pay, booking.Recorder.ApplyPaid,
 		func(e *booking.TicketPaid) *booking.Settled { return &e.Settled }),
 	settledKind("ticket.booked", booking.Book, booking.Recorder.ApplyBooked,
 		func(e *booking.TicketBooked) *booking.Settled { return &e.Settled }),
-	kind[booking.TicketsCanceled]{
+	&kind[booking.TicketsCanceled]{
 		name:  "tickets.canceled",
 		apply: sold(booking.Recorder.ApplyCanceled),
 		check: checked((*booking.State).CheckCanceled),
 		booking: func(e *booking.TicketsCanceled) ids.ID {
 			return e.Booking
 		},
-		feedCount: func(e *booking.TicketsCanceled) int {
-			return len(e.Tickets)
-		},
+		events: canceledEvents,
 		after: func(s State, at journal.Stamp, e *booking.TicketsCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
@@ -70,19 +68,17 @@ var bookingKinds = []anyKind{
 			}
 			s.Outbox.add(at, booking.Cancel, "", sends)
 		},
-	}.any(),
-	kind[booking.TicketsUncompleted]{
+	},
+	&kind[booking.TicketsUncompleted]{
 		name:  "tickets.uncompleted",
 		apply: sold(booking.Recorder.ApplyUncompleted),
 		check: checked((*booking.State).CheckUncompleted),
 		booking: func(e *booking.TicketsUncompleted) ids.ID {
 			return e.Booking
 		},
-		feedCount: func(e *booking.TicketsUncompleted) int {
-			return len(e.Tickets)
-		},
-	}.any(),
-	kind[booking.Moved]{
+		events: uncompletedEvents,
+	},
+	&kind[booking.Moved]{
 		name:  "ticket.moved",
 		apply: sold(booking.Recorder.ApplyMoved),
 		check: checked((*booking.State).CheckMoved),
@@ -92,47 +88,53 @@ var bookingKinds = []anyKind{
 		partner: func(s State, e *booking.Moved) ids.ID {
 			return s.PartnerOf(e.To)
 		},
-		feedCount: one[booking.Moved],
-	}.any(),
-	kind[booking.CarrierSet]{
+		events: func(e *booking.Moved) []FeedEvent {
+			return []FeedEvent{{Booking: e.To, Ticket: &e.Ticket, From: &e.From}}
+		},
+	},
+	&kind[booking.CarrierSet]{
 		name:  "ticket.carrier",
 		apply: sold(booking.Recorder.ApplyCarrierSet),
 		check: checked((*booking.State).CheckCarrierSet),
 		booking: func(e *booking.CarrierSet) ids.ID {
 			return e.Booking
 		},
-		feedCount: one[booking.CarrierSet],
-	}.any(),
-	kind[Answered]{
+		events: func(e *booking.CarrierSet) []FeedEvent {
+			return []FeedEvent{{Type: "ticket.status", Booking: e.Booking, Ticket: &e.Ticket}}
+		},
+	},
+	&kind[Answered]{
 		name:  "request.answered",
 		apply: nothing[Answered],
 		partner: func(_ State, e *Answered) ids.ID {
 			return e.Partner
 		},
-	}.any(),
+	},
 }
 
 // settledKind is the kind of a line that says that a ticket was paid or booked, after the provider confirmed
-// it or without a provider. Both events have the fields that in returns.
+// it or without a provider. Both events have the fields that of returns.
 func settledKind[T any](name string, action booking.Action,
-	apply func(booking.Recorder, booking.Line, *T) error, in func(*T) *booking.Settled) anyKind {
-	return kind[T]{
+	apply func(booking.Recorder, booking.Line, *T) error, of func(*T) *booking.Settled) anyKind {
+	return &kind[T]{
 		name:  name,
 		apply: sold(apply),
 		code: func(_ *Codec, l *lineCoder, e *T) {
-			codeSettled(l, in(e))
+			codeSettled(l, of(e))
 		},
 		check: func(s State, now time.Time, e *T) error {
-			return s.Bookings.CheckSettled(now, in(e), action)
+			return s.Bookings.CheckSettled(now, of(e), action)
 		},
 		booking: func(e *T) ids.ID {
-			return in(e).Booking
+			return of(e).Booking
 		},
-		feedCount: one[T],
+		events: func(e *T) []FeedEvent {
+			return []FeedEvent{{Booking: of(e).Booking, Ticket: &of(e).Ticket}}
+		},
 		after: func(s State, at journal.Stamp, e *T) {
-			s.settled(at, in(e), action)
+			s.settled(at, of(e), action)
 		},
-	}.any()
+	}
 }
 
 // settled drops the question to the provider, and adds the messages to the passenger.

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"waybill/booking"
@@ -13,149 +15,93 @@ import (
 type FeedEvent struct {
 	Type    string
 	Time    time.Time
+	Partner ids.ID
 	Booking ids.ID
 	Ticket  *ids.ID // nil where it is of the whole booking
 	From    *ids.ID // the booking that a ticket was moved from; else nil
 	Refund  *int64  // minor units; nil where nothing was refunded
 }
 
-// readers return the events of the types of lines that have some. How many a line has, the ledger counts.
-var readers = map[string]func(l *journal.Line, partner ids.ID) ([]FeedEvent, error){
-	"booking.created":      ofTicket,
-	"ticket.paid":          ofTicket,
-	"ticket.booked":        ofTicket,
-	"ticket.moved":         ofTicket,
-	"ticket.carrier":       ofCarrier,
-	"tickets.canceled":     ofCanceled,
-	"tickets.uncompleted":  ofUncompleted,
-	"run.cancelled":        ofRun,
-	"run.moved":            ofRun,
-	"passengers.forgotten": ofErased,
-	journal.KindErased:     ofErased,
-}
-
-// Events returns the events that a line has for a partner.
+// Events returns the events that a line of a partner's feed is.
 func Events(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
-	read := readers[l.Type]
-	if read == nil {
+	k := kindNamed(l.Type)
+	if k == nil {
 		return nil, journal.ErrNewer
 	}
-	return read(l, partner)
-}
-
-// ofTicket returns the one event of a line that names a booking, and maybe a ticket.
-func ofTicket(l *journal.Line, _ ids.ID) ([]FeedEvent, error) {
-	var data struct {
-		Booking ids.ID
-		Ticket  *ids.ID
-		From    *ids.ID
-	}
-	err := json.Unmarshal(l.Data, &data)
-	return []FeedEvent{{
-		Type:    l.Type,
-		Time:    l.Time,
-		Booking: data.Booking,
-		Ticket:  data.Ticket,
-		From:    data.From,
-	}}, err
-}
-
-// ofCarrier returns the event of a status that a carrier gave.
-func ofCarrier(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
-	events, err := ofTicket(l, partner)
-	events[0].Type = "ticket.status"
-	return events, err
-}
-
-// ofCanceled returns an event for each ticket of a line.
-func ofCanceled(l *journal.Line, _ ids.ID) ([]FeedEvent, error) {
-	var e booking.TicketsCanceled
-	if err := json.Unmarshal(l.Data, &e); err != nil {
+	e := k.newEvent()
+	if err := json.Unmarshal(l.Data, e); err != nil {
 		return nil, err
 	}
-	var events []FeedEvent
+	list := slices.DeleteFunc(k.eventsOf(e), func(x FeedEvent) bool {
+		return x.Partner != partner && x.Partner != ids.ID{}
+	})
+	for i := range list {
+		x := &list[i]
+		x.Type = cmp.Or(x.Type, l.Type)
+		x.Time = cmp.Or(x.Time, l.Time)
+	}
+	return list, nil
+}
+
+// canceledEvents returns an event for each ticket.
+func canceledEvents(e *booking.TicketsCanceled) (list []FeedEvent) {
 	for i := range e.Tickets {
 		t := &e.Tickets[i]
-		event := FeedEvent{
-			Type:    "ticket.canceled",
-			Time:    l.Time,
-			Booking: e.Booking,
-			Ticket:  &t.ID,
-		}
+		x := FeedEvent{Type: "ticket.canceled", Booking: e.Booking, Ticket: &t.ID}
 		if t.Refunded {
-			event.Type = "ticket.refunded"
-			event.Refund = &t.Refund
+			x.Type = "ticket.refunded"
+			x.Refund = &t.Refund
 		}
-		events = append(events, event)
+		list = append(list, x)
 	}
-	return events, nil
+	return list
 }
 
-// ofUncompleted returns an event for each ticket of a line, of the instant at which its window was over.
-func ofUncompleted(l *journal.Line, _ ids.ID) ([]FeedEvent, error) {
-	var e booking.TicketsUncompleted
-	if err := json.Unmarshal(l.Data, &e); err != nil {
-		return nil, err
-	}
-	var events []FeedEvent
+// uncompletedEvents returns an event for each ticket, of the instant at which its window was over.
+func uncompletedEvents(e *booking.TicketsUncompleted) (list []FeedEvent) {
 	for i := range e.Tickets {
-		ticket := &e.Tickets[i].ID
-		event := FeedEvent{
+		list = append(list, FeedEvent{
 			Type:    "ticket.uncompleted",
 			Time:    e.At,
 			Booking: e.Booking,
-			Ticket:  ticket,
-		}
-		events = append(events, event)
+			Ticket:  &e.Tickets[i].ID,
+		})
 	}
-	return events, nil
+	return list
 }
 
-// ofErased returns an event for each passenger of the partner's that a line forgets.
-func ofErased(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
-	var e struct{ Passengers []ErasedPassenger }
-	if err := json.Unmarshal(l.Data, &e); err != nil {
-		return nil, err
-	}
-	var events []FeedEvent
-	for i := range e.Passengers {
-		p := &e.Passengers[i]
-		if p.Partner != partner {
-			continue
-		}
-		event := FeedEvent{
-			Type:    "passenger.erased",
-			Time:    l.Time,
-			Booking: p.Booking,
-			Ticket:  &p.Ticket,
-		}
-		events = append(events, event)
-	}
-	return events, nil
-}
-
-// ofRun returns the events of a partner's tickets in a line of a run.
-func ofRun(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
-	var e booking.RunCanceled // of a run that was moved there is no refund
-	if err := json.Unmarshal(l.Data, &e); err != nil {
-		return nil, err
-	}
-	var events []FeedEvent
+// runCanceledEvents returns an event for each ticket.
+func runCanceledEvents(e *booking.RunCanceled) (list []FeedEvent) {
 	for i := range e.Tickets {
 		t := &e.Tickets[i]
-		if t.Partner != partner {
-			continue
-		}
-		event := FeedEvent{
-			Type:    l.Type,
-			Time:    l.Time,
-			Booking: t.Booking,
-			Ticket:  &t.ID,
-		}
+		x := FeedEvent{Partner: t.Partner, Booking: t.Booking, Ticket: &t.ID}
 		if t.Refunded {
-			event.Refund = &t.Refund
+			x.Refund = &t.Refund
 		}
-		events = append(events, event)
+		list = append(list, x)
 	}
-	return events, nil
+	return list
+}
+
+// runMovedEvents returns an event for each ticket.
+func runMovedEvents(e *booking.RunMoved) (list []FeedEvent) {
+	for i := range e.Tickets {
+		t := &e.Tickets[i]
+		list = append(list, FeedEvent{Partner: t.Partner, Booking: t.Booking, Ticket: &t.ID})
+	}
+	return list
+}
+
+// erasedEvents returns an event for each passenger who is forgotten.
+func erasedEvents(passengers []ErasedPassenger) (list []FeedEvent) {
+	for i := range passengers {
+		p := &passengers[i]
+		list = append(list, FeedEvent{
+			Type:    "passenger.erased",
+			Partner: p.Partner,
+			Booking: p.Booking,
+			Ticket:  &p.Ticket,
+		})
+	}
+	return list
 }

@@ -30,11 +30,9 @@ func (s State) feed(partner ids.ID) *EventFeed {
 	return f
 }
 
-// add adds events of a line, and wakes who waits for them.
-func (f *EventFeed) add(at journal.Stamp, events int) {
-	for range events {
-		f.seqs = append(f.seqs, at.Seq)
-	}
+// add adds an event of a line, and wakes who waits for it.
+func (f *EventFeed) add(at journal.Stamp) {
+	f.seqs = append(f.seqs, at.Seq)
 	f.line = at.Seq
 	if f.changed != nil {
 		close(f.changed)

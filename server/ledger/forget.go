@@ -53,7 +53,7 @@ func ticketsOf(list []ErasedPassenger) []ids.ID {
 
 // applyPersonalErased forgets passengers, and what was made of their names, and queues the reports that named
 // them.
-func applyPersonalErased(s State, now time.Time, e *PersonalErased) error {
+func applyPersonalErased(s State, at journal.Stamp, e *PersonalErased) error {
 	if err := s.areThere(e.Passengers); err != nil {
 		return err
 	}
@@ -62,15 +62,15 @@ func applyPersonalErased(s State, now time.Time, e *PersonalErased) error {
 	}
 	s.KeyedRequests.erase(e.Lines)
 	s.inner.reports.Erase(e.Lines)
-	return s.forget(now, e.AllTickets())
+	return s.forget(at.Time, e.AllTickets())
 }
 
 // applyForgotten forgets passengers.
-func applyForgotten(s State, now time.Time, e *PassengersForgotten) error {
+func applyForgotten(s State, at journal.Stamp, e *PassengersForgotten) error {
 	if err := s.areThere(e.Passengers); err != nil {
 		return err
 	}
-	return s.forget(now, e.AllTickets())
+	return s.forget(at.Time, e.AllTickets())
 }
 
 // areThere returns an error where a passenger is of no ticket of that booking and partner.
@@ -92,13 +92,6 @@ func (s State) forget(now time.Time, tickets []ids.ID) error {
 		s.Outbox.erase(now, id)
 	}
 	return nil
-}
-
-// feedErased adds an event to the feed of each partner for each of its passengers who is forgotten.
-func (s State) feedErased(at journal.Stamp, list []ErasedPassenger) {
-	for _, p := range list {
-		s.feed(p.Partner).add(at, 1)
-	}
 }
 
 // ToForget returns the tickets whose passengers are not forgotten yet, with their bookings and partners.

@@ -16,17 +16,14 @@ type lastLines struct {
 	offers uint64 // changed the timetable, a run, a partner or a key; see kind.offers
 }
 
-// noteLastLines notes what rests on a line that was applied.
-func (s State) noteLastLines(k *anyKind, at journal.Stamp, x Entry) {
-	if k.offers {
-		s.inner.lastLines.offers = at.Seq
-	}
+// noteBookings notes that a line has changed bookings: the one of a partner, or several.
+func (s State) noteBookings(at journal.Stamp, before *Before, partner ids.ID) {
 	switch {
-	case x.Before == nil: // it changes no booking
-	case x.Before.Each == nil:
-		s.feed(k.partner(s, x.Event)).line = at.Seq
+	case before == nil:
+	case before.Each == nil:
+		s.feed(partner).line = at.Seq
 	default:
-		for id := range x.Before.Each {
+		for id := range before.Each {
 			// A booking whose last ticket was moved is no more; the one that has it is the same partner's.
 			if partner, found := s.Bookings.PartnerOf(id); found {
 				s.feed(partner).line = at.Seq

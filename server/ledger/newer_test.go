@@ -99,8 +99,8 @@ func TestALineWithAMemberMoreIsOfANewerVersion(t *testing.T) {
 		}
 	}
 	for _, k := range kinds {
-		if !slices.Contains(seen, k.name) {
-			t.Errorf("there is no line of the type %q to try", k.name)
+		if !slices.Contains(seen, k.typeName()) {
+			t.Errorf("there is no line of the type %q to try", k.typeName())
 		}
 	}
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"cmp"
-	"time"
 
 	"waybill/auth"
 	"waybill/report"
@@ -11,99 +10,96 @@ import (
 
 // operatingKinds are the lines of companies and operators, and of messages to passengers.
 var operatingKinds = []anyKind{
-	kind[report.Ordered]{
+	&kind[report.Ordered]{
 		name: "report.ordered",
 		apply: func(s State, at journal.Stamp, e *report.Ordered) error {
 			if err := s.Accounts.CheckAccess(auth.ID(e.User), e.Company); err != nil {
 				return err
 			}
-			s.inner.reports.ApplyOrdered(at.Time, e)
-			return nil
+			return s.inner.reports.ApplyOrdered(at.Time, e)
 		},
-	}.any(),
-	kind[report.Completed]{
+	},
+	&kind[report.Completed]{
 		name: "report.completed",
 		apply: func(s State, at journal.Stamp, e *report.Completed) error {
 			return s.inner.reports.ApplyCompleted(at.Seq, at.Time, e)
 		},
-	}.any(),
-	kind[report.Downloaded]{
+	},
+	&kind[report.Downloaded]{
 		name:  "report.downloaded",
-		apply: to(reports, report.Recorder.ApplyDownloaded),
-	}.any(),
-	kind[GeolocationSet]{
+		apply: in(reports, report.Recorder.ApplyDownloaded),
+	},
+	&kind[GeolocationSet]{
 		name: "geolocation.set",
-		apply: to(keeper, func(s State, _ time.Time, e *GeolocationSet) error {
+		apply: func(s State, _ journal.Stamp, e *GeolocationSet) error {
 			if err := s.Accounts.CheckUser(e.User); err != nil {
 				return err
 			}
 			s.inner.geolocation[e.Object] = e.On
 			return nil
-		}),
-	}.any(),
-	kind[TimetableImported]{
+		},
+	},
+	&kind[TimetableImported]{
 		name:   "timetable.imported",
-		apply:  on(keeper, applyTimetableImported),
+		apply:  applyTimetableImported,
 		offers: true,
-	}.any(),
-	kind[KeysRotated]{
+	},
+	&kind[KeysRotated]{
 		name:   "keys.rotated",
 		apply:  nothing[KeysRotated],
 		offers: true,
-	}.any(),
-	kind[WorldForked]{
+	},
+	&kind[WorldForked]{
 		name: "world.forked",
-		apply: on(keeper, func(s State, _ time.Time, _ *WorldForked) {
+		apply: func(s State, _ journal.Stamp, _ *WorldForked) error {
 			s.Outbox.clear()
-		}),
-	}.any(),
-	kind[ClockSet]{
+			return nil
+		},
+	},
+	&kind[ClockSet]{
 		name:  "clock.set",
-		apply: on(keeper, applyClockSet),
+		apply: applyClockSet,
 		after: func(s State, at journal.Stamp, _ *ClockSet) {
 			s.inner.lastLines.all = at.Seq
 		},
-	}.any(),
-	kind[MessagesSent]{
+	},
+	&kind[MessagesSent]{
 		name:  "outbox.sent",
-		apply: to(keeper, applySent),
-	}.any(),
-	kind[MessageParked]{
+		apply: applySent,
+	},
+	&kind[MessageParked]{
 		name:  "outbox.parked",
-		apply: to(keeper, applyParked),
-	}.any(),
-	kind[MessagesRetried]{
+		apply: applyParked,
+	},
+	&kind[MessagesRetried]{
 		name:  "outbox.retried",
-		apply: to(keeper, applyRetried),
-	}.any(),
-	kind[PersonalErased]{
-		name:  journal.KindErased,
-		apply: to(keeper, applyPersonalErased),
-		after: func(s State, at journal.Stamp, e *PersonalErased) {
-			s.feedErased(at, e.Passengers)
-			s.inner.lastLines.all = at.Seq
-		},
-	}.any(),
-	kind[PassengersForgotten]{
-		name:  "passengers.forgotten",
-		apply: to(keeper, applyForgotten),
-		after: func(s State, at journal.Stamp, e *PassengersForgotten) {
-			s.feedErased(at, e.Passengers)
-			s.inner.lastLines.all = at.Seq
-		},
-	}.any(),
+		apply: applyRetried,
+	},
+	&kind[PersonalErased]{
+		name:   journal.KindErased,
+		apply:  applyPersonalErased,
+		events: func(e *PersonalErased) []FeedEvent { return erasedEvents(e.Passengers) },
+		after:  func(s State, at journal.Stamp, _ *PersonalErased) { s.inner.lastLines.all = at.Seq },
+	},
+	&kind[PassengersForgotten]{
+		name:   "passengers.forgotten",
+		apply:  applyForgotten,
+		events: func(e *PassengersForgotten) []FeedEvent { return erasedEvents(e.Passengers) },
+		after:  func(s State, at journal.Stamp, _ *PassengersForgotten) { s.inner.lastLines.all = at.Seq },
+	},
 }
 
 // applyTimetableImported puts a timetable in force. A replay has its name alone.
-func applyTimetableImported(s State, now time.Time, e *TimetableImported) {
+func applyTimetableImported(s State, at journal.Stamp, e *TimetableImported) error {
 	s.inner.timetableHash = e.Hash
 	if e.Loaded != nil {
-		s.useTimetable(e.Loaded, now)
+		s.useTimetable(e.Loaded, at.Time)
 	}
+	return nil
 }
 
 // applyClockSet sets the directory's clock.
-func applyClockSet(s State, _ time.Time, e *ClockSet) {
+func applyClockSet(s State, _ journal.Stamp, e *ClockSet) error {
 	s.inner.clock = Clock{
 		Set:      !e.Real,
 		Ever:     true,
@@ -111,4 +107,5 @@ func applyClockSet(s State, _ time.Time, e *ClockSet) {
 		Still:    e.Still,
 		Began:    cmp.Or(e.Began, s.inner.clock.Began),
 	}
+	return nil
 }

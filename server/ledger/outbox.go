@@ -289,7 +289,7 @@ type (
 )
 
 // applySent takes messages that have left out of the outbox.
-func applySent(s State, now time.Time, e *MessagesSent) error {
+func applySent(s State, at journal.Stamp, e *MessagesSent) error {
 	if e.As == SentAsErased || len(e.IDs) == 0 {
 		return errSentNothing
 	}
@@ -297,7 +297,7 @@ func applySent(s State, now time.Time, e *MessagesSent) error {
 		if s.Outbox.Find(id) == nil {
 			return ids.Unknown("message", id)
 		}
-		s.Outbox.leave(now, id, e.As)
+		s.Outbox.leave(at.Time, id, e.As)
 	}
 	return nil
 }
@@ -305,16 +305,16 @@ func applySent(s State, now time.Time, e *MessagesSent) error {
 var errSentNothing = errors.New("a line names messages that were sent, and not as erased")
 
 // applyParked keeps a message from being tried again.
-func applyParked(s State, _ time.Time, e *MessageParked) error {
+func applyParked(s State, _ journal.Stamp, e *MessageParked) error {
 	return s.Outbox.change(e.ID, func(m *Message) { m.Parked = e.Reason })
 }
 
 // applyRetried has messages tried again, as if they were new.
-func applyRetried(s State, now time.Time, e *MessagesRetried) error {
+func applyRetried(s State, at journal.Stamp, e *MessagesRetried) error {
 	for _, id := range e.IDs {
 		if err := s.Outbox.change(id, func(m *Message) {
 			m.Parked = ""
-			m.At = now
+			m.At = at.Time
 		}); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 
 // runKinds are the lines of carriers' acts on a run (decision runs.named).
 var runKinds = []anyKind{
-	kind[booking.RunCanceled]{
+	&kind[booking.RunCanceled]{
 		name:   "run.cancelled",
 		offers: true,
 		apply: changingRun(
@@ -23,18 +23,18 @@ var runKinds = []anyKind{
 		bookings: func(_ State, e *booking.RunCanceled) []ids.ID {
 			return e.Bookings()
 		},
-		check: checked((*booking.State).CheckRunCanceled),
+		check:  checked((*booking.State).CheckRunCanceled),
+		events: runCanceledEvents,
 		after: func(s State, at journal.Stamp, e *booking.RunCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
-				s.feed(t.Partner).add(at, 1)
 				s.KeyedRequests.forgetAsked(s.Bookings, t.ID)
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
 			s.Outbox.add(at, booking.CancelRun, e.Reason, sends)
 		},
-	}.any(),
-	kind[booking.RunMoved]{
+	},
+	&kind[booking.RunMoved]{
 		name:   "run.moved",
 		offers: true,
 		apply: changingRun(
@@ -44,17 +44,17 @@ var runKinds = []anyKind{
 		bookings: func(s State, e *booking.RunMoved) []ids.ID {
 			return s.Bookings.BookingsOf(e.Run)
 		},
-		check: checked((*booking.State).CheckRunMoved),
+		check:  checked((*booking.State).CheckRunMoved),
+		events: runMovedEvents,
 		after: func(s State, at journal.Stamp, e *booking.RunMoved) {
 			var sends []toSend
 			for _, t := range e.Tickets {
-				s.feed(t.Partner).add(at, 1)
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
 			s.Outbox.add(at, booking.MoveRun, e.Reason, sends)
 		},
-	}.any(),
-	kind[booking.RunRestored]{
+	},
+	&kind[booking.RunRestored]{
 		name:   "run.restored",
 		offers: true,
 		check:  checked((*booking.State).CheckRunRestored),
@@ -62,16 +62,16 @@ var runKinds = []anyKind{
 			booking.Recorder.ApplyRunRestored,
 			func(e *booking.RunRestored) ids.RunName { return e.Run },
 		),
-	}.any(),
-	kind[PersonalRead]{
+	},
+	&kind[PersonalRead]{
 		name:  "personal.read",
 		apply: nothing[PersonalRead],
-	}.any(),
-	kind[ManifestRead]{
+	},
+	&kind[ManifestRead]{
 		name:  "manifest.read",
 		apply: nothing[ManifestRead],
 		check: checkManifestRead,
-	}.any(),
+	},
 }
 
 // ManifestRead says that the list of a run's passengers was read: by an operator, whom the line names, or
