@@ -289,8 +289,8 @@ var claims = map[string]struct {
 	},
 	// What the verdict says is so.
 	"server/proof/verify": {
-		imports: `"waybill/server/proof/verify"; "waybill/store/durable/readonly"; "waybill/store/inspect"`,
-		body:    `verify.Judge(readonly.Dir(""), "", verify.Beside{}, inspect.Expected{}, "")`,
+		imports: `"waybill/server/proof/verify"; "waybill/store/durable"; "waybill/store/inspect"`,
+		body:    `verify.Judge(durable.Dir(""), "", verify.Beside{}, inspect.Expected{}, "")`,
 		most:    9_500,
 	},
 }

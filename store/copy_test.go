@@ -15,7 +15,6 @@ import (
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -26,17 +25,17 @@ type within struct {
 	dir string
 }
 
-func (w within) in(name string) string                    { return path.Join(w.dir, name) }
-func (w within) Open(name string) (readonly.File, error)  { return w.FS.Open(w.in(name)) }
-func (w within) Create(name string) (durable.File, error) { return w.FS.Create(w.in(name)) }
-func (w within) Append(name string) (durable.File, error) { return w.FS.Append(w.in(name)) }
-func (w within) Rename(from, to string) error             { return w.FS.Rename(w.in(from), w.in(to)) }
-func (w within) Remove(name string) error                 { return w.FS.Remove(w.in(name)) }
-func (w within) List(dir string) ([]string, error)        { return w.FS.List(w.in(dir)) }
-func (w within) Mkdir(dir string) error                   { return w.FS.Mkdir(w.in(dir)) }
-func (w within) SyncDir(dir string) error                 { return w.FS.SyncDir(w.in(dir)) }
-func (w within) Seal(name string) error                   { return w.FS.Seal(w.in(name)) }
-func (w within) Lock(name string) (io.Closer, error)      { return io.NopCloser(nil), nil }
+func (w within) in(name string) string                      { return path.Join(w.dir, name) }
+func (w within) Open(name string) (durable.Readable, error) { return w.FS.Open(w.in(name)) }
+func (w within) Create(name string) (durable.File, error)   { return w.FS.Create(w.in(name)) }
+func (w within) Append(name string) (durable.File, error)   { return w.FS.Append(w.in(name)) }
+func (w within) Rename(from, to string) error               { return w.FS.Rename(w.in(from), w.in(to)) }
+func (w within) Remove(name string) error                   { return w.FS.Remove(w.in(name)) }
+func (w within) List(dir string) ([]string, error)          { return w.FS.List(w.in(dir)) }
+func (w within) Mkdir(dir string) error                     { return w.FS.Mkdir(w.in(dir)) }
+func (w within) SyncDir(dir string) error                   { return w.FS.SyncDir(w.in(dir)) }
+func (w within) Seal(name string) error                     { return w.FS.Seal(w.in(name)) }
+func (w within) Lock(name string) (io.Closer, error)        { return io.NopCloser(nil), nil }
 
 // TestBackupBesideWriters: a backup that is made while 32 clients write has all that was acknowledged before
 // it began, verifies, starts, and is not written into what is there already. They write while it is made, and
@@ -116,7 +115,7 @@ type losing struct {
 	to   *disk
 }
 
-func (l *losing) Open(name string) (readonly.File, error) {
+func (l *losing) Open(name string) (durable.Readable, error) {
 	if name == l.name && len(l.to.files()) > 0 {
 		l.name = ""
 		return nil, fs.ErrNotExist
@@ -149,7 +148,7 @@ type moving struct {
 	next map[string]string
 }
 
-func (m moving) Open(name string) (readonly.File, error) {
+func (m moving) Open(name string) (durable.Readable, error) {
 	f, err := m.held.Open(name)
 	if strings.HasPrefix(name, "checkpoint") {
 		m.held.files = m.next

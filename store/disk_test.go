@@ -17,7 +17,6 @@ import (
 	"syscall"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 // disk is a FS in memory that knows what would survive a loss of power. A sync of a file makes its bytes
@@ -128,7 +127,7 @@ func (d *disk) move(op string, m move) error {
 
 func failed(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-func (d *disk) Open(name string) (readonly.File, error) {
+func (d *disk) Open(name string) (durable.Readable, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h, err := d.handle("open", name)

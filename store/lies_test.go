@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 // TestCampaignCanFail: the store is given one fault at a time, by what stands between it and the disk, or
@@ -178,7 +177,7 @@ type dropTail struct {
 
 // shown is a file with other bytes in it.
 type shown struct {
-	readonly.File
+	durable.Readable
 	b *bytes.Reader
 }
 
@@ -186,7 +185,7 @@ func (f shown) Read(b []byte) (int, error)              { return f.b.Read(b) }
 func (f shown) ReadAt(b []byte, off int64) (int, error) { return f.b.ReadAt(b, off) }
 func (f shown) Size() (int64, error)                    { return f.b.Size(), nil }
 
-func (d dropTail) Open(name string) (readonly.File, error) {
+func (d dropTail) Open(name string) (durable.Readable, error) {
 	f, err := d.FS.Open(name)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -64,11 +63,11 @@ type growFS struct {
 }
 
 type growFile struct {
-	readonly.File
+	durable.Readable
 	grow *func()
 }
 
-func (f growFS) Open(name string) (readonly.File, error) {
+func (f growFS) Open(name string) (durable.Readable, error) {
 	file, err := f.FS.Open(name)
 	if err == nil && strings.HasPrefix(name, "journal/") {
 		file = growFile{file, &f.grow}
@@ -77,7 +76,7 @@ func (f growFS) Open(name string) (readonly.File, error) {
 }
 
 func (f growFile) Read(b []byte) (int, error) {
-	n, err := f.File.Read(b)
+	n, err := f.Readable.Read(b)
 	if err == io.EOF && *f.grow != nil {
 		(*f.grow)()
 		*f.grow = nil

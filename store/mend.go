@@ -10,7 +10,6 @@ import (
 
 	"waybill/store/chain"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -52,7 +51,7 @@ func keepTorn(fsys durable.FS, log *slog.Logger, torn *chain.Torn) error {
 
 // publishPart publishes a part of a file.
 func publishPart(fsys durable.FS, dir, name, of string, from, length int64) error {
-	return readonly.Read(fsys, of, func(f *io.SectionReader) error {
+	return durable.Read(fsys, of, func(f *io.SectionReader) error {
 		return durable.Publish(fsys, dir, name, func(to io.Writer) error {
 			_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
 			return err

@@ -16,7 +16,6 @@ import (
 	"waybill/store/chain"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/live"
 	"waybill/store/tree"
@@ -105,7 +104,7 @@ func (x *start[S, E]) prepare() error {
 	held := false
 	afterFormat := []string{checkpoint.PrivateKeyFile, checkpoint.PublicKeyFile, checkpoint.LogFile}
 	for _, name := range afterFormat {
-		_, none := readonly.ReadFile(x.fsys, name)
+		_, none := durable.ReadFile(x.fsys, name)
 		held = held || none == nil
 	}
 	for _, dir := range []string{".", "journal", "snapshots"} {
@@ -117,7 +116,7 @@ func (x *start[S, E]) prepare() error {
 			return err
 		}
 		for _, name := range names {
-			if !strings.HasSuffix(name, readonly.TempSuffix) {
+			if !strings.HasSuffix(name, durable.TempSuffix) {
 				held = held || dir != "."
 			} else if err := x.fsys.Remove(dir + "/" + name); err != nil {
 				return err
@@ -295,7 +294,7 @@ func (x *start[S, E]) readFirst() error {
 		return err
 	}
 	name := "journal/" + journal.Name(1)
-	return readonly.Read(x.fsys, name, func(f *io.SectionReader) error {
+	return durable.Read(x.fsys, name, func(f *io.SectionReader) error {
 		lines := journal.Scan(f)
 		lines.Scan()
 		first, err := journal.Parse(bytes.TrimSuffix(lines.Bytes(), journal.Newline))

@@ -31,15 +31,13 @@
 // Below this package, which opens a directory, signs its lines, writes snapshots, forks and erases:
 //
 //	live       the write side: the lock, the value, the one writer
-//	inspect    whether a directory is as it was written; it needs no write side
-//	copies     backup and repair: lines in another directory; it needs no write side either
-//	replay     the value that the lines of a journal lead to
-//	observe    what a journal must agree with, one type for each concern
-//	chain      a journal read from its first line to its end
+//	inspect    whether a directory is as it was written, and copies of it; it needs no write side
+//	chain      a journal read from its first line to its end: what it must agree with, one type for each
+//	           concern, and the value that its lines lead to
 //	checkpoint, note, tree
 //	           what is signed, how, and the one hash of all lines that it says
-//	journal    the form of lines and files
-//	durable    the file access that all of this rests on; readers take the part of it in readonly
+//	journal    the form of lines and files, and single lines
+//	durable    the file access that all of this rests on, and the half of it that only reads
 package store
 
 import (

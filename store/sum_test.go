@@ -24,7 +24,6 @@ import (
 	"waybill/store"
 	"waybill/store/chain"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -316,7 +315,7 @@ func files(t testing.TB, dir string) map[string]string {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, readonly.TempSuffix) {
+		if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, durable.TempSuffix) {
 			return nil
 		}
 		name, _ := filepath.Rel(dir, path)

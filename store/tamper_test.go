@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -29,11 +28,11 @@ type held struct {
 }
 
 type heldFile struct {
-	readonly.File
+	durable.Readable
 	*strings.Reader
 }
 
-func (h held) Open(name string) (readonly.File, error) {
+func (h held) Open(name string) (durable.Readable, error) {
 	text, ok := h.files[name]
 	if !ok {
 		return nil, failed("open", name, fs.ErrNotExist)

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 // tapFS is a FS that shows each call to a test before it is made, and lets the
@@ -94,7 +93,7 @@ func tapped[F any](f *tapFS, op, name string, open func(string) (F, error)) (fil
 	return file, err
 }
 
-func (f *tapFS) Open(name string) (readonly.File, error) {
+func (f *tapFS) Open(name string) (durable.Readable, error) {
 	file, err := tapped(f, "open", name, f.FS.Open)
 	if err != nil {
 		return nil, err
@@ -185,7 +184,7 @@ func (l *tapLock) Close() error {
 
 // tapRead is a file that is read.
 type tapRead struct {
-	readonly.File
+	durable.Readable
 	fs   *tapFS
 	name string
 }
@@ -194,20 +193,20 @@ func (f *tapRead) Read(b []byte) (int, error) {
 	if err := f.fs.call("read", f.name); err != nil {
 		return 0, err
 	}
-	return f.File.Read(b)
+	return f.Readable.Read(b)
 }
 
 func (f *tapRead) ReadAt(b []byte, off int64) (int, error) {
 	if err := f.fs.call("read", f.name); err != nil {
 		return 0, err
 	}
-	return f.File.ReadAt(b, off)
+	return f.Readable.ReadAt(b, off)
 }
 
 // Close always closes, as close(2) does.
 func (f *tapRead) Close() error {
 	f.fs.closed(f.name)
-	return errors.Join(f.fs.call("close", f.name), f.File.Close())
+	return errors.Join(f.fs.call("close", f.name), f.Readable.Close())
 }
 
 // tapFile is a file that is written.

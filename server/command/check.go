@@ -16,7 +16,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/reach/ticket"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 // The verb that looks at a ticket, wherever that is (decision ticket.check). It needs a key only; a directory
@@ -90,7 +90,7 @@ func (c *call) newInspector() (x *ticket.Inspector, code int, err error) {
 		if err := c.mustExist(); err != nil {
 			return nil, exitFailed, err
 		}
-		key, err = ticket.PublicKey(readonly.Dir(c.dir))
+		key, err = ticket.PublicKey(durable.Dir(c.dir))
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%s has no key for tickets; name one with -key", c.dir)
 		}

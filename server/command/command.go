@@ -32,7 +32,6 @@ import (
 	"waybill/server/operate/stand"
 	"waybill/store"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/live"
 )
@@ -66,8 +65,8 @@ type call struct {
 	*Process
 	*flag.FlagSet
 	verb *verb
-	dir  string      // the data directory
-	fsys readonly.FS // the same, to be read
+	dir  string         // the data directory
+	fsys durable.ReadFS // the same, to be read
 }
 
 // Main runs a command and returns its exit code.
@@ -209,7 +208,7 @@ func (p *Process) run(v *verb, args []string) int {
 	if err != nil {
 		return p.misread(v, err)
 	}
-	c.fsys = terminal.Stoppable(readonly.Dir(c.dir), c.Stop)
+	c.fsys = terminal.Stoppable(durable.Dir(c.dir), c.Stop)
 	if err := c.otherFormat(); err != nil && !v.is(noData) && v.name != "verify" { // of which it is a verdict
 		p.complain("%v", err)
 		return exitConfig
@@ -247,7 +246,7 @@ func (p *Process) run(v *verb, args []string) int {
 
 // otherFormat refuses a directory whose FORMAT is of another version.
 func (c *call) otherFormat() error {
-	_, _, err := journal.ReadOrigin(readonly.Dir(c.dir))
+	_, _, err := journal.ReadOrigin(durable.Dir(c.dir))
 	if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrOlder) {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 	"waybill/server/proof/verify"
 	"waybill/store/chain"
 	"waybill/store/checkpoint"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/note"
 )
@@ -49,7 +49,7 @@ func (c *call) log() (int, error) {
 				"of them")
 		}
 		style.Follow = c.Stop
-		c.fsys = readonly.Dir(c.dir) // it ends in order, after what is there
+		c.fsys = durable.Dir(c.dir) // it ends in order, after what is there
 	}
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err

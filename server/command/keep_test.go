@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"waybill/server/lab/rig"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -108,8 +108,8 @@ func TestAKeeperThatBeginsWronglyStopsTheStart(t *testing.T) {
 	// A directory of another journal is named, and nobody is told to serve it.
 	other := filepath.Join(t.TempDir(), "other")
 	want(t, 0, "", "import", "-data", other, "../../testdata/demo")
-	theirs, _, _ := journal.ReadOrigin(readonly.Dir(dir))
-	ours, _, _ := journal.ReadOrigin(readonly.Dir(other))
+	theirs, _, _ := journal.ReadOrigin(durable.Dir(dir))
+	ours, _, _ := journal.ReadOrigin(durable.Dir(other))
 	cmd = exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", other, "-keep",
 		bin+" receive -keeper "+standby)
 	out, _ = cmd.CombinedOutput()

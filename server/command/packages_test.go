@@ -27,7 +27,7 @@ var leanPackages = []string{
 	"server/proof/story", "server/proof/verify", "server/proof/witness", "server/reach/outbound", "server/reach/outbox", "server/reach/provider",
 	"server/reach/qr", "server/reach/ticket", "store", "store/chain",
 	"store/checkpoint", "store/durable",
-	"store/durable/readonly", "store/durable/rooted", "store/inspect", "store/journal",
+	"store/inspect", "store/journal",
 	"store/live", "store/note", "store/tree",
 	"testdata",
 }

@@ -27,7 +27,6 @@ import (
 	"waybill/server/proof/witness"
 	"waybill/server/reach/outbound"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -230,7 +229,7 @@ func (c *call) listen(cfg server.Config, tests *testBench, addr string, secured 
 		default:
 		}
 		if errors.As(err, new(*journal.Damage)) {
-			err = inspect.Merged(readonly.Dir(cfg.Dir), err)
+			err = inspect.Merged(durable.Dir(cfg.Dir), err)
 			err = fmt.Errorf("%w; waybill verify -data %s says what to do", err, durable.ForShell(cfg.Dir))
 		}
 		return exitCode(err), err

@@ -10,7 +10,6 @@ import (
 	"waybill/server/machines/standby"
 	"waybill/server/machines/tail"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 // The verbs that pass a journal on, line by line: tail and receive (decisions tail.lines, standby.lines).
@@ -32,7 +31,7 @@ func (c *call) tail() (int, error) {
 	// Without -follow, Ctrl-C stops it where it is. With it that is how it ends.
 	if c.get("follow").(bool) {
 		o.Follow = c.Stop
-		c.fsys = readonly.Dir(c.dir) // it ends in order, after a whole line
+		c.fsys = durable.Dir(c.dir) // it ends in order, after a whole line
 	}
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err

@@ -29,7 +29,6 @@ import (
 	"waybill/server/proof/verify"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/note"
@@ -91,7 +90,7 @@ func (c *call) checkpointAsJSON(signed []byte) error {
 }
 
 // newestKey reads the key that the newest checkpoint of a directory is checked with, and the name.
-func newestKey(fsys readonly.FS) (note.Key, error) {
+func newestKey(fsys durable.ReadFS) (note.Key, error) {
 	signed, err := checkpoint.Newest(fsys)
 	if err != nil {
 		return note.Key{}, err

@@ -11,7 +11,7 @@ import (
 
 	"waybill/schedule"
 	"waybill/store/chain"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -47,7 +47,7 @@ var SideDirs = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
 var CopiedDirs = []string{KeyDir, TimetableDir, ReportDir}
 
 // LoadTimetable reads the timetable that the journal names; hash "" is none yet.
-func LoadTimetable(fsys readonly.FS, hash string) (*schedule.Timetable, error) {
+func LoadTimetable(fsys durable.ReadFS, hash string) (*schedule.Timetable, error) {
 	if hash == "" {
 		return schedule.New(new(schedule.Tables))
 	}
@@ -90,8 +90,8 @@ func ParseSecret(text []byte) ([]byte, error) {
 }
 
 // HasSeed reports whether the directory's secrets come from a number.
-func HasSeed(fsys readonly.FS) bool {
-	_, err := readonly.ReadFile(fsys, KeyDir+"/"+SeedFile)
+func HasSeed(fsys durable.ReadFS) bool {
+	_, err := durable.ReadFile(fsys, KeyDir+"/"+SeedFile)
 	return err == nil
 }
 
@@ -105,7 +105,7 @@ func ParseSeed(text []byte) (uint64, error) {
 }
 
 // LostJournal is the error of a directory that has keys and no line.
-func LostJournal(fsys readonly.FS) error {
+func LostJournal(fsys durable.ReadFS) error {
 	keys, err := fsys.List(KeyDir)
 	if err != nil || len(keys) == 0 {
 		return err
@@ -143,7 +143,8 @@ func (f *firstLine) Line(journal.Place, *journal.Line) error {
 func (f *firstLine) End(*chain.End) error { return nil }
 
 // ReadSecret reads a file of secrets. An error of parse is damage.
-func ReadSecret[T any](fsys readonly.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
+func ReadSecret[T any](fsys durable.ReadFS, name string,
+	parse func([]byte) (T, error)) (secret T, err error) {
 	f, err := fsys.Open(KeyDir + "/" + name)
 	if err != nil {
 		return secret, err

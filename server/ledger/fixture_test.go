@@ -26,7 +26,6 @@ import (
 	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -175,7 +174,7 @@ func exported(t *testing.T, dir string) []byte {
 		if filepath.Ext(name) != ".csv" {
 			continue
 		}
-		text, err := readonly.ReadFile(to, name)
+		text, err := durable.ReadFile(to, name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 	"waybill/server/lab/seed"
 	"waybill/server/lab/worlds"
 	"waybill/server/proof/verify"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/inspect"
 )
 
@@ -126,7 +126,7 @@ func (w *World) end() {
 	if err := w.world.Front.Stop(); err != nil {
 		w.t.Errorf("waybilltest: the server did not end well: %v", err)
 	}
-	_, err := verify.Judge(readonly.Dir(w.dir), w.dir, verify.Beside{}, inspect.Expected{}, "")
+	_, err := verify.Judge(durable.Dir(w.dir), w.dir, verify.Beside{}, inspect.Expected{}, "")
 	if err != nil {
 		w.t.Errorf("waybilltest: verify: %v", err)
 	}

@@ -35,7 +35,7 @@ import (
 	"errors"
 	"fmt"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -55,7 +55,7 @@ var ErrEnough = errors.New("store: enough")
 
 // A Reader says how a journal is read.
 type Reader struct {
-	FS readonly.FS
+	FS durable.ReadFS
 	// Skip is a line up to which nothing needs to be observed. Of a file that ends with that line, or
 	// before it, only the last line is read.
 	Skip uint64

@@ -11,7 +11,7 @@ import (
 	"io/fs"
 
 	"waybill/store/checkpoint"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -138,7 +138,7 @@ func orMissing(name string, err error, but string) error {
 // spare reports that it is not needed, unless it is a whole note.
 func (n *Notes) addLog(name string, key ed25519.PublicKey, each func([]byte, checkpoint.Checkpoint),
 	spare func() bool) error {
-	return readonly.Read(n.FS, name, func(f *io.SectionReader) error {
+	return durable.Read(n.FS, name, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
 		notes.Split(note.Split)
 		var bad error

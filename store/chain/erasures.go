@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -67,7 +67,7 @@ func (x *Erasures) Unnamed() map[uint64]string {
 // Unexplained returns an error for a personal part that is gone and that no line names. The line that names
 // it may come after the end of what was read: it is written before anything is erased, so it exists by now;
 // but the files may have been listed before.
-func (x *Erasures) Unexplained(fsys readonly.FS, end journal.Head) error {
+func (x *Erasures) Unexplained(fsys durable.ReadFS, end journal.Head) error {
 	if len(x.Unnamed()) > 0 {
 		if err := x.readLater(fsys, end); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (x *Erasures) Unexplained(fsys readonly.FS, end journal.Head) error {
 }
 
 // readLater reads the lines after one, and records which personal parts they name.
-func (x *Erasures) readLater(fsys readonly.FS, after journal.Head) error {
+func (x *Erasures) readLater(fsys durable.ReadFS, after journal.Head) error {
 	later := NewErasures()
 	from := After{Head: after}
 	_, err := Reader{FS: fsys, Skip: from.Skip()}.Read(later, from, InUse{})

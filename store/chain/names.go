@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"waybill/store/checkpoint"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -37,7 +37,7 @@ type name struct {
 }
 
 // NewNames follows the names from the first line on.
-func NewNames(fsys readonly.FS) (*Names, error) {
+func NewNames(fsys durable.ReadFS) (*Names, error) {
 	origin, _, err := journal.ReadOrigin(fsys)
 	return NamesAt(origin, 0), err
 }
@@ -52,7 +52,7 @@ func NamesAt(origin string, seq uint64) *Names {
 }
 
 // NewPartialNames follows the names in lines that may not be all of the journal's.
-func NewPartialNames(fsys readonly.FS) (*Names, error) {
+func NewPartialNames(fsys durable.ReadFS) (*Names, error) {
 	n, err := NewNames(fsys)
 	n.partial = true
 	return n, err

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"waybill/store/checkpoint"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -20,7 +20,7 @@ import (
 // The notes are taken up before the reading: all of a directory by AddAll, one that an auditor has kept by
 // AddKept, and any other by Add.
 type Notes struct {
-	FS        readonly.FS
+	FS        durable.ReadFS
 	Witnesses Witnesses // that are asked after
 	// The observers that are asked about a line come before Notes in the list of the reading.
 	Names   *Names

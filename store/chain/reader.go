@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -60,7 +60,7 @@ func (p *pass) journal() error {
 		if len(later) > 0 && later[0]-1 <= p.Skip {
 			read = p.lastLine
 		}
-		switch err := readonly.Read(p.FS, p.Last, read); {
+		switch err := durable.Read(p.FS, p.Last, read); {
 		case err != nil:
 			return err
 		case p.Torn != nil && len(later) > 0:
@@ -78,7 +78,7 @@ func (p *pass) journal() error {
 // lastLine reads the last line of a file and passes over the others.
 func (p *pass) lastLine(f *io.SectionReader) error {
 	for n := int64(1 << 16); ; n *= 4 {
-		end, err := readonly.Tail(f, n)
+		end, err := durable.Tail(f, n)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"io"
 	"io/fs"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -23,10 +23,10 @@ type Snapshot[S any] struct {
 
 // ReadSnapshot reads the snapshot of a line. whole reports that the file is as it was written, also where it
 // cannot be thawed: then it proves that its line was durable.
-func ReadSnapshot[S, E any](m *journal.Model[S, E], fsys readonly.FS,
+func ReadSnapshot[S, E any](m *journal.Model[S, E], fsys durable.ReadFS,
 	seq uint64) (s Snapshot[S], whole bool, err error) {
 	name := "snapshots/" + journal.Name(seq)
-	err = readonly.Read(fsys, name, func(f *io.SectionReader) error {
+	err = durable.Read(fsys, name, func(f *io.SectionReader) error {
 		sum := sha256.New()
 		body := io.LimitReader(f, f.Size()-int64(len(journal.SnapshotEnd(sum))))
 		b := bufio.NewReader(ahead(body, sum)) // for the first line: larger reads pass it by
@@ -67,11 +67,11 @@ func ahead(from io.Reader, sum io.Writer) io.Reader {
 
 // CompareSnapshot checks that the snapshot of a line is, byte for byte, what write writes: the value as the
 // journal leads to it. One that a running server has removed since is passed over.
-func CompareSnapshot[S, E any](m *journal.Model[S, E], fsys readonly.FS, head journal.Head,
+func CompareSnapshot[S, E any](m *journal.Model[S, E], fsys durable.ReadFS, head journal.Head,
 	write func(io.Writer) error) error {
 	name := "snapshots/" + journal.Name(head.Seq)
 	same := false
-	err := readonly.Read(fsys, name, func(f *io.SectionReader) error {
+	err := durable.Read(fsys, name, func(f *io.SectionReader) error {
 		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
 		_, err := journal.WriteSnapshot(&c, head, write)
 		_, end := c.r.ReadByte()

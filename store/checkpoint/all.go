@@ -7,7 +7,7 @@ import (
 	"io"
 	"io/fs"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/note"
 )
 
@@ -20,7 +20,7 @@ type Note struct {
 // Each calls visit for each note that a directory has signed, under this name and those before, as its logs
 // have them, and for the newest, which may be in its own file only. It passes over what the directory's keys
 // have not signed: that is for who verifies.
-func Each(fsys readonly.FS, visit func(Note)) error {
+func Each(fsys durable.ReadFS, visit func(Note)) error {
 	earlier, err := Aside(fsys)
 	if err != nil {
 		return err
@@ -38,12 +38,12 @@ func Each(fsys readonly.FS, visit func(Note)) error {
 }
 
 // eachOf calls visit for the notes of a log.
-func eachOf(fsys readonly.FS, from Earlier, visit func(Note)) error {
+func eachOf(fsys durable.ReadFS, from Earlier, visit func(Note)) error {
 	key, err := ReadPublicKey(fsys, from.Key)
 	if err != nil {
 		return err
 	}
-	return readonly.Read(fsys, from.Log, func(f *io.SectionReader) error {
+	return durable.Read(fsys, from.Log, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
 		notes.Split(note.Split)
 		for notes.Scan() {

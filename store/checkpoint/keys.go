@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -46,7 +45,7 @@ func OwnKey(fsys durable.FS) (ed25519.PrivateKey, error) {
 	if err != nil || key == nil {
 		return nil, err
 	}
-	_, err = readonly.ReadFile(fsys, PublicKeyFile)
+	_, err = durable.ReadFile(fsys, PublicKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = PublishPublicKey(fsys, key)
 	}
@@ -65,7 +64,7 @@ func SetAside(fsys durable.FS) error {
 	if err != nil {
 		return err
 	}
-	key, err := readonly.ReadFile(fsys, PublicKeyFile)
+	key, err := durable.ReadFile(fsys, PublicKeyFile)
 	_, bad := PublicKey(fsys)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && id != "":
@@ -95,8 +94,8 @@ func SetAside(fsys durable.FS) error {
 
 // signedBy returns the id in the name that the notes of the log are signed with, which is the same for all;
 // "" where the log has no whole note. A part of one, as a crash leaves it, may stand at its end.
-func signedBy(fsys readonly.FS) (id string, err error) {
-	err = readonly.Read(fsys, LogFile, func(f *io.SectionReader) error {
+func signedBy(fsys durable.ReadFS) (id string, err error) {
+	err = durable.Read(fsys, LogFile, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
 		notes.Split(note.Split)
 		for id == "" && notes.Scan() {

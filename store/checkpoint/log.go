@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -119,7 +118,7 @@ func (s *Log) thin() error {
 	if s.size < s.thinAt {
 		return nil
 	}
-	text, err := readonly.ReadFile(s.FS, LogFile)
+	text, err := durable.ReadFile(s.FS, LogFile)
 	if err != nil {
 		return err
 	}
@@ -145,9 +144,9 @@ func (s *Log) thin() error {
 
 // Last returns the last whole note of the log, without the blank line after it, and where it starts; nil
 // where there is none. A part of another, which a crash has left, may follow.
-func Last(fsys readonly.FS) (signed []byte, start int64, err error) {
-	err = readonly.Read(fsys, LogFile, func(f *io.SectionReader) error {
-		end, err := readonly.Tail(f, 2*note.MaxNote)
+func Last(fsys durable.ReadFS) (signed []byte, start int64, err error) {
+	err = durable.Read(fsys, LogFile, func(f *io.SectionReader) error {
+		end, err := durable.Tail(f, 2*note.MaxNote)
 		for after := len(end); signed == nil && after > 0; {
 			at := 0
 			if i := bytes.LastIndex(end[:after], []byte("\n\n"+journal.OriginStart)); i >= 0 {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -59,7 +58,7 @@ func TestAnOlderNoteThatIsCosignedStaysOlder(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.newestIs(t, "an older note was cosigned", newer)
-	logged, err := readonly.ReadFile(log.FS, LogFile)
+	logged, err := durable.ReadFile(log.FS, LogFile)
 	cosigned := append(bytes.Clone(older), line...)
 	if err != nil || !bytes.Contains(logged, cosigned) {
 		t.Errorf("the log does not have what was cosigned: %q, %v", logged, err)
@@ -128,7 +127,7 @@ func TestPartOfANoteIsWrittenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := slices.Concat(first, []byte("\n"), log.of(3).Sign(testKey), []byte("\n"))
-	logged, err := readonly.ReadFile(log.FS, LogFile)
+	logged, err := durable.ReadFile(log.FS, LogFile)
 	if err != nil || !bytes.Equal(logged, want) {
 		t.Errorf("the log is %q, %v, want %q", logged, err, want)
 	}

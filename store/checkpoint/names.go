@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"regexp"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -36,7 +36,7 @@ func IDOf(origin string) string {
 type Earlier struct{ Log, Key string }
 
 // Aside returns the files that are there of all earlier names.
-func Aside(fsys readonly.FS) (list []Earlier, err error) {
+func Aside(fsys durable.ReadFS) (list []Earlier, err error) {
 	names, err := fsys.List(".")
 	for _, name := range names {
 		if id := asideLogs.FindStringSubmatch(name); id != nil {
@@ -52,7 +52,7 @@ func EarlierOf(id string) Earlier {
 }
 
 // KeyOf reads the key that checks the notes of a directory's name, which may be an earlier one.
-func KeyOf(fsys readonly.FS, origin string) (ed25519.PublicKey, error) {
+func KeyOf(fsys durable.ReadFS, origin string) (ed25519.PublicKey, error) {
 	key, err := earlierKeyOf(fsys, origin)
 	if errors.Is(err, fs.ErrNotExist) {
 		return PublicKey(fsys)
@@ -61,7 +61,7 @@ func KeyOf(fsys readonly.FS, origin string) (ed25519.PublicKey, error) {
 }
 
 // earlierKeyOf reads the key that checks the notes of an earlier name of a directory.
-func earlierKeyOf(fsys readonly.FS, origin string) (ed25519.PublicKey, error) {
+func earlierKeyOf(fsys durable.ReadFS, origin string) (ed25519.PublicKey, error) {
 	id := IDOf(origin)
 	if id == "" {
 		return nil, fs.ErrNotExist

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // lines up to that one are on the disk. It does not wait for long: where no checkpoint can be written, no
 // line can. (A sync of the journal by this process would be wrong: it may fail, and the server's own sync
 // after it succeed.)
-func Await(fsys readonly.FS, seq uint64) {
+func Await(fsys durable.ReadFS, seq uint64) {
 	for wait := time.Duration(0); wait < 2*Pause; wait += Quiet / 4 {
 		origin := ""
 		signed := uint64(0)
@@ -39,6 +39,6 @@ func Await(fsys readonly.FS, seq uint64) {
 }
 
 // Newest reads the newest checkpoint, a signed note.
-func Newest(fsys readonly.FS) ([]byte, error) {
-	return readonly.ReadFile(fsys, File)
+func Newest(fsys durable.ReadFS) ([]byte, error) {
+	return durable.ReadFile(fsys, File)
 }

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -40,13 +40,13 @@ func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 }
 
 // PublicKey reads the key that checks the directory's checkpoints.
-func PublicKey(fsys readonly.FS) (ed25519.PublicKey, error) {
+func PublicKey(fsys durable.ReadFS) (ed25519.PublicKey, error) {
 	return ReadPublicKey(fsys, PublicKeyFile)
 }
 
 // ReadPublicKey reads a file of a public key.
-func ReadPublicKey(fsys readonly.FS, name string) (ed25519.PublicKey, error) {
-	text, err := readonly.ReadFile(fsys, name)
+func ReadPublicKey(fsys durable.ReadFS, name string) (ed25519.PublicKey, error) {
+	text, err := durable.ReadFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func ReadPublicKey(fsys readonly.FS, name string) (ed25519.PublicKey, error) {
 
 // PrivateKey reads the key that the directory signs with, nil where there is none. Where there is a file of
 // its public half, that must be its own.
-func PrivateKey(fsys readonly.FS) (ed25519.PrivateKey, error) {
-	text, err := readonly.ReadFile(fsys, PrivateKeyFile)
+func PrivateKey(fsys durable.ReadFS) (ed25519.PrivateKey, error) {
+	text, err := durable.ReadFile(fsys, PrivateKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func PrivateKey(fsys readonly.FS) (ed25519.PrivateKey, error) {
 	if key == nil {
 		return nil, journal.InFile(PrivateKeyFile, "is not an Ed25519 private key in PEM")
 	}
-	public, err := readonly.ReadFile(fsys, PublicKeyFile)
+	public, err := durable.ReadFile(fsys, PublicKeyFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return key, nil

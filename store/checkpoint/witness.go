@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -20,13 +19,13 @@ const (
 )
 
 // NewestWitnessed reads the newest checkpoint that all witnesses have signed.
-func NewestWitnessed(fsys readonly.FS) ([]byte, error) {
-	return readonly.ReadFile(fsys, WitnessedFile)
+func NewestWitnessed(fsys durable.ReadFS) ([]byte, error) {
+	return durable.ReadFile(fsys, WitnessedFile)
 }
 
 // WitnessKeys reads the keys of the witnesses that the last running server had.
-func WitnessKeys(fsys readonly.FS) (keys []note.Key, err error) {
-	text, err := readonly.ReadFile(fsys, WitnessKeysFile)
+func WitnessKeys(fsys durable.ReadFS) (keys []note.Key, err error) {
+	text, err := durable.ReadFile(fsys, WitnessKeysFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -47,7 +46,7 @@ func KeepWitnesses(fsys durable.FS, keys []note.Key) error {
 	for _, key := range keys {
 		fmt.Fprintln(&text, key)
 	}
-	have, err := readonly.ReadFile(fsys, WitnessKeysFile)
+	have, err := durable.ReadFile(fsys, WitnessKeysFile)
 	if err == nil && string(have) == text.String() || errors.Is(err, fs.ErrNotExist) && len(keys) == 0 {
 		return nil
 	}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-
-	"waybill/store/durable/readonly"
 )
 
 // Many small files are written without a sync each, and then made durable together:
@@ -17,7 +15,7 @@ import (
 // Put makes a whole small file appear under its name. Until [SyncFiles] has made it durable, a power cut may
 // take it away, or empty it.
 func Put(fsys FS, dir, name string, text []byte) error {
-	temp := dir + "/" + name + readonly.TempSuffix
+	temp := dir + "/" + name + TempSuffix
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -71,7 +69,7 @@ func syncFile(fsys FS, name string) error {
 // syncFileSystem makes all durable that was written to the file system of a directory. Its error is
 // errors.ErrUnsupported where the system cannot.
 func (d Dir) syncFileSystem(dir string) error {
-	f, err := os.Open(d.rooted().Path(dir))
+	f, err := os.Open(d.path(dir))
 	if err != nil {
 		return err
 	}

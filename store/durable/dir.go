@@ -11,41 +11,21 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"waybill/store/durable/readonly"
-	"waybill/store/durable/rooted"
 )
 
 // Dir is the FS of a real directory, which need not exist yet. It may be a symbolic link itself; in it none
-// is followed (package rooted).
+// is followed.
 type Dir string
-
-func (d Dir) rooted() rooted.Dir { return rooted.Dir(d) }
-
-// create makes a file, which must not exist: then the system follows no link.
-func (d Dir) create(name string, flag int) (f *os.File, err error) {
-	err = d.rooted().Within("open", name, func(parent *os.Root, base string) error {
-		f, err = parent.OpenFile(base, flag|os.O_CREATE|os.O_EXCL, 0o600)
-		return err
-	})
-	return f, err
-}
-
-// Open opens a file for reading.
-func (d Dir) Open(name string) (readonly.File, error) { return readonly.Dir(d).Open(name) }
-
-// List returns the names in a directory.
-func (d Dir) List(dir string) ([]string, error) { return readonly.Dir(d).List(dir) }
 
 // Append opens an existing file for writing at its end.
 func (d Dir) Append(name string) (File, error) {
-	f, err := d.rooted().Open(name, appending)
+	f, err := d.OpenFile(name, appending)
 	return &osFile{File: f}, err
 }
 
 // Create makes a new file.
 func (d Dir) Create(name string) (File, error) {
-	f, err := d.create(name, appending)
+	f, err := d.OpenFile(name, appending|os.O_CREATE)
 	return &osFile{File: f}, err
 }
 
@@ -53,7 +33,7 @@ func (d Dir) Create(name string) (File, error) {
 func (d Dir) Rename(from, to string) error {
 	err := errors.ErrUnsupported
 	if path.Dir(from) == path.Dir(to) {
-		err = d.rooted().Within("rename", from, func(parent *os.Root, base string) error {
+		err = d.within("rename", from, func(parent *os.Root, base string) error {
 			return parent.Rename(base, path.Base(to))
 		})
 	}
@@ -62,22 +42,22 @@ func (d Dir) Rename(from, to string) error {
 	}
 	return &os.LinkError{
 		Op:  "rename",
-		Old: d.rooted().Path(from),
-		New: d.rooted().Path(to),
-		Err: rooted.Cause(err),
+		Old: d.path(from),
+		New: d.path(to),
+		Err: cause(err),
 	}
 }
 
 // Remove removes a file, a link, or an empty directory.
 func (d Dir) Remove(name string) error {
-	return d.rooted().Within("remove", name, func(parent *os.Root, base string) error {
+	return d.within("remove", name, func(parent *os.Root, base string) error {
 		return parent.Remove(base)
 	})
 }
 
 // Seal makes a file read-only.
 func (d Dir) Seal(name string) error {
-	f, err := d.rooted().Open(name, os.O_RDONLY)
+	f, err := d.OpenFile(name, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -100,8 +80,8 @@ func (d Dir) Mkdir(dir string) error {
 			end = len(dir)
 		}
 		made := false
-		err := d.rooted().Within("mkdir", dir[:end], func(parent *os.Root, base string) error {
-			_, err := rooted.Lstat(parent, base)
+		err := d.within("mkdir", dir[:end], func(parent *os.Root, base string) error {
+			_, err := lstat(parent, base)
 			if errors.Is(err, fs.ErrNotExist) {
 				made = true
 				err = parent.Mkdir(base, 0o700)
@@ -123,7 +103,7 @@ func (d Dir) Mkdir(dir string) error {
 
 // mkdirSelf makes the directory itself, unless it exists. One that is held does, wherever it is now.
 func (d Dir) mkdirSelf() error {
-	if _, err := d.rooted().Lstat("."); err == nil {
+	if _, err := d.lstat("."); err == nil {
 		return nil
 	}
 	at := filepath.Clean(string(d))
@@ -135,7 +115,7 @@ func (d Dir) mkdirSelf() error {
 
 // SyncDir makes the entries of a directory durable.
 func (d Dir) SyncDir(dir string) error {
-	f, err := d.rooted().Open(dir, os.O_RDONLY)
+	f, err := d.OpenFile(dir, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -147,13 +127,13 @@ func (d Dir) SyncDir(dir string) error {
 }
 
 // Lock takes a lock with flock, which ends with the process. A lock of fcntl would end when any part of the
-// process closes the file. Until it is closed, the directory is held (rooted.Dir.Hold).
+// process closes the file. Until it is closed, the directory is held (Dir.Hold).
 func (d Dir) Lock(name string) (io.Closer, error) {
-	f, err := d.rooted().Open(name, os.O_RDWR)
+	f, err := d.OpenFile(name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err = d.create(name, os.O_RDWR)
+		f, err = d.OpenFile(name, os.O_RDWR|os.O_CREATE)
 		if errors.Is(err, fs.ErrExist) { // another process was first
-			f, err = d.rooted().Open(name, os.O_RDWR)
+			f, err = d.OpenFile(name, os.O_RDWR)
 		}
 	}
 	if err != nil {
@@ -166,7 +146,7 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 		}
 		return nil, fmt.Errorf("store: %s: flock: %w", name, err)
 	}
-	root, end, err := d.rooted().Hold()
+	root, end, err := d.hold()
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -209,20 +189,20 @@ func (l *flocked) Check(name string, f File, size int64) error {
 	}
 	has, err := f.Size()
 	if err == nil && has != size {
-		err = fmt.Errorf("store: %s has %d bytes, but %d were written", l.dir.rooted().Path(name), has, size)
+		err = fmt.Errorf("store: %s has %d bytes, but %d were written", l.dir.path(name), has, size)
 	}
 	return err
 }
 
 // same returns an error unless a name is that of an open file.
 func (l *flocked) same(name string, open fs.File) error {
-	there, err := l.dir.rooted().Lstat(name)
+	there, err := l.dir.lstat(name)
 	if err != nil {
 		return err
 	}
 	here, err := open.Stat()
 	if err == nil && !os.SameFile(there, here) {
-		err = fmt.Errorf("store: %s is another file than the one that was opened", l.dir.rooted().Path(name))
+		err = fmt.Errorf("store: %s is another file than the one that was opened", l.dir.path(name))
 	}
 	return err
 }

@@ -10,9 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"waybill/store/durable/readonly"
-	"waybill/store/durable/rooted"
 )
 
 // linked makes a directory with a file and a directory in it, and a link to each of them and to what is
@@ -67,9 +64,9 @@ func TestNoLinkIsFollowed(t *testing.T) {
 			"sync":   func() error { return d.SyncDir(name) },
 			"mkdir":  func() error { return d.Mkdir(name) },
 			"owner":  func() error { return d.CheckOwner(name, os.Geteuid()) },
-			"read":   func() error { _, err := readonly.ReadFile(d, name); return err },
+			"read":   func() error { _, err := ReadFile(d, name); return err },
 		} {
-			if err := do(); !errors.Is(err, rooted.ErrLink) || !strings.Contains(err.Error(), string(d)) {
+			if err := do(); !errors.Is(err, ErrLink) || !strings.Contains(err.Error(), string(d)) {
 				t.Errorf("%s of %s: %v", op, name, err)
 			}
 		}
@@ -83,7 +80,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 			"publish": func() error { return PublishText(d, dir, "new", []byte("new")) },
 			"list":    func() error { _, err := d.List(dir); return err },
 		} {
-			if err := do(); !errors.Is(err, rooted.ErrLink) {
+			if err := do(); !errors.Is(err, ErrLink) {
 				t.Errorf("%s in %s: %v", op, dir, err)
 			}
 		}
@@ -92,7 +89,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 		t.Errorf("create of a link: %v", err)
 	}
 	for _, file := range []string{
-		d.rooted().Path("file"), d.rooted().Path("real/file"), d.rooted().Path("real/below/file"),
+		d.path("file"), d.path("real/file"), d.path("real/below/file"),
 		elsewhere + "/file",
 	} {
 		text, err := os.ReadFile(file)
@@ -101,7 +98,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 			t.Errorf("%s has become %q, %v: %v, %v", file, text, info.Mode(), err, bad)
 		}
 	}
-	if _, err := os.Lstat(d.rooted().Path("nothing")); err == nil {
+	if _, err := os.Lstat(d.path("nothing")); err == nil {
 		t.Error("a file was made where a link leads")
 	}
 }
@@ -126,7 +123,7 @@ func TestALinkIsReplacedAndRemoved(t *testing.T) {
 	for name, want := range map[string]string{
 		"file": "as it was", "real/file": "as it was", "real/same": "new",
 	} {
-		if text, err := readonly.ReadFile(d, name); string(text) != want {
+		if text, err := ReadFile(d, name); string(text) != want {
 			t.Errorf("%s has %q: %v", name, text, err)
 		}
 	}
@@ -188,7 +185,7 @@ func TestAFileThatIsReplacedMeanwhileIsOpened(t *testing.T) {
 			return
 		default:
 		}
-		if _, err := readonly.ReadFile(d, "note"); err != nil {
+		if _, err := ReadFile(d, "note"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -202,7 +199,7 @@ func TestADirectoryOfAnotherUser(t *testing.T) {
 	if err := d.CheckOwner("journal", self); err != nil {
 		t.Error(err)
 	}
-	if err := Dir(d.rooted().Path("none")).CheckOwner("journal", self); err != nil {
+	if err := Dir(d.path("none")).CheckOwner("journal", self); err != nil {
 		t.Error(err)
 	}
 	if err := d.Mkdir("journal"); err != nil {
@@ -241,7 +238,7 @@ func TestAFileOfAnotherUser(t *testing.T) {
 	if err := d.Mkdir("journal"); err != nil {
 		t.Fatal(err)
 	}
-	denied := error(&fs.PathError{Op: "open", Path: d.rooted().Path("journal"), Err: syscall.EACCES})
+	denied := error(&fs.PathError{Op: "open", Path: d.path("journal"), Err: syscall.EACCES})
 	err := d.Denied(fmt.Errorf("a start: %w", denied), 54321)
 	other, ok := errors.AsType[*OtherOwner](err)
 	if !ok || other.Owner != self || !strings.HasSuffix(err.Error(), "chown -R 54321 "+string(d)) ||
@@ -273,13 +270,13 @@ func TestAFileOfAnotherUser(t *testing.T) {
 // What is neither a file nor a directory is not opened: a pipe would keep whoever opens it waiting for ever.
 func TestAPipeIsNotOpened(t *testing.T) {
 	d := Dir(t.TempDir())
-	if err := syscall.Mkfifo(d.rooted().Path("pipe"), 0o600); err != nil {
+	if err := syscall.Mkfifo(d.path("pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Open("pipe"); !errors.Is(err, rooted.ErrIrregular) {
+	if _, err := d.Open("pipe"); !errors.Is(err, ErrIrregular) {
 		t.Errorf("to read: %v", err)
 	}
-	if _, err := d.Append("pipe"); !errors.Is(err, rooted.ErrIrregular) {
+	if _, err := d.Append("pipe"); !errors.Is(err, ErrIrregular) {
 		t.Errorf("to write: %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 // Package durable writes files that are there after a power cut, or not at all.
 //
 // [FS] is the file access that this rests on, small enough for a test to stop it at every write, sync, rename
-// and directory sync; [Dir] is the real one. Functions that only read take a readonly.FS, which each FS is.
+// and directory sync; [Dir] is the real one. Functions that only read take a ReadFS, which each FS is.
 // [Publish] makes a whole file appear under its name:
 //
 //	err := durable.PublishText(durable.Dir("waybill-data"), "keys", "offer-tokens", text)
@@ -21,15 +21,13 @@ import (
 	"os"
 	"path"
 	"syscall"
-
-	"waybill/store/durable/readonly"
 )
 
 // FS is the file access that durability rests on. Names are slash-separated and relative to the data
 // directory. It is an interface so that a test can stop the store at every write, sync, rename and directory
 // sync.
 type FS interface {
-	readonly.FS
+	ReadFS
 	Create(name string) (File, error) // makes a file, mode 0600, which must not exist
 	Append(name string) (File, error) // opens an existing file to write at its end
 	Rename(from, to string) error
@@ -114,7 +112,13 @@ func (f *osFile) Reserve(size int64) error {
 }
 
 // Size returns how many bytes the file has.
-func (f *osFile) Size() (int64, error) { return readonly.Size(f.File) }
+func (f *osFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
 
 // Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced,
 // renamed, and the directory is synced.
@@ -125,7 +129,7 @@ func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 // PublishOnce is Publish, which does something else once the new file is on the disk and before it gets its
 // name. The error of that leaves the file as it was: what is done is done only where there is room for both.
 func PublishOnce(fsys FS, dir, name string, write func(io.Writer) error, do func() error) error {
-	temp := dir + "/" + name + readonly.TempSuffix
+	temp := dir + "/" + name + TempSuffix
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -171,8 +175,8 @@ func PublishText(fsys FS, dir, name string, text []byte) error {
 
 // Rewrite publishes under a file's name, in the same directory or another, what edit makes of the file; the
 // writer keeps its first error. A file that is not there is left out.
-func Rewrite(from readonly.FS, to FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
-	err := readonly.Read(from, name, func(f *io.SectionReader) error {
+func Rewrite(from ReadFS, to FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
+	err := Read(from, name, func(f *io.SectionReader) error {
 		return Publish(to, path.Dir(name), path.Base(name), func(file io.Writer) error {
 			w := bufio.NewWriterSize(file, int(min(f.Size(), 1<<18))) // most files are small
 			if err := edit(w, f); err != nil {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"waybill/store/durable/readonly"
 )
 
 // A lock that is given back is free at once, also while a child that is just being started still has the
@@ -63,7 +61,7 @@ func TestFilesArePutAndSyncedTogether(t *testing.T) {
 		if names, err := fsys.List("box"); err != nil || len(names) != len(many)-1 {
 			t.Errorf("%q, %v", names, err)
 		}
-		if text, err := readonly.ReadFile(fsys, "box/a"); err != nil || string(text) != "of a" {
+		if text, err := ReadFile(fsys, "box/a"); err != nil || string(text) != "of a" {
 			t.Errorf("%q, %v", text, err)
 		}
 		if err := SyncFiles(fsys, "nowhere", many); err == nil {

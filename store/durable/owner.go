@@ -68,7 +68,7 @@ func (d Dir) Denied(err error, uid int) error {
 	name, outside := filepath.Rel(string(d), on.Path)
 	for outside == nil && filepath.IsLocal(name) {
 		// By its path, as the directory itself may be one that cannot be opened.
-		if info, unknown := os.Stat(d.rooted().Path(name)); unknown == nil {
+		if info, unknown := os.Stat(d.path(name)); unknown == nil {
 			if other := d.owned(name, info, uid); other != nil {
 				return other
 			}
@@ -85,7 +85,7 @@ func (d Dir) Denied(err error, uid int) error {
 // there belongs to nobody, and so does one of a file system that has no owners; but root does not make it in
 // a directory that somebody has made for himself.
 func (d Dir) CheckOwner(dir string, uid int) error {
-	info, err := d.rooted().Lstat(dir)
+	info, err := d.lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if uid == root && dir != "." {
 			return d.CheckOwner(".", uid)
@@ -106,7 +106,7 @@ func (d Dir) owned(name string, info fs.FileInfo, uid int) error {
 	}
 	return &OtherOwner{
 		Dir:     string(d),
-		Path:    d.rooted().Path(name),
+		Path:    d.path(name),
 		Owner:   int(stat.Uid),
 		Process: uid,
 	}

@@ -10,7 +10,7 @@ var ErrReadOnly = errors.New("the directory is only read")
 
 // ReadOnly returns an FS that reads fsys and refuses all changes, locks included. It is for a value that has
 // methods to read and to write, such as a store that is only looked at. A function that only reads takes a
-// readonly.FS.
+// ReadFS.
 func ReadOnly(fsys FS) FS { return readOnly{fsys} }
 
 type readOnly struct{ FS }

@@ -13,7 +13,6 @@ import (
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -21,7 +20,7 @@ import (
 // began. The caller checks the copy; here only its last line is held against the directory's. dirs are
 // directories that the store knows nothing of. The hashes of the tree are left out: they are a cache, which
 // the first start makes again as it reads the whole journal.
-func Backup(from readonly.FS, to durable.FS, inUse bool, dirs ...string) error {
+func Backup(from durable.ReadFS, to durable.FS, inUse bool, dirs ...string) error {
 	if inUse {
 		checkpoint.Await(from, 1) // of a server that has just made its directory
 	}
@@ -56,7 +55,7 @@ func Backup(from readonly.FS, to durable.FS, inUse bool, dirs ...string) error {
 // the lines, so that none is of a line that is not copied. FORMAT comes last: a directory that has a public
 // key and no FORMAT is not whole, and does not start.
 type Copy struct {
-	From readonly.FS
+	From durable.ReadFS
 	To   durable.FS
 }
 
@@ -138,7 +137,7 @@ func (c Copy) Finish(dirs []string) error {
 			return err
 		}
 	}
-	format, err := readonly.ReadFile(c.From, "FORMAT")
+	format, err := durable.ReadFile(c.From, "FORMAT")
 	if err != nil {
 		return err
 	}
@@ -167,7 +166,7 @@ func (c Copy) endsWith(last journal.Head) error {
 // files copies files of a directory.
 func (c Copy) files(dir string, names ...string) error {
 	for _, name := range names {
-		if strings.HasSuffix(name, readonly.TempSuffix) {
+		if strings.HasSuffix(name, durable.TempSuffix) {
 			continue
 		}
 		err := durable.Rewrite(c.From, c.To, path.Join(dir, name),

@@ -7,7 +7,6 @@ import (
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/note"
 )
 
@@ -36,7 +35,7 @@ func cutNotes(fsys durable.FS, last uint64) error {
 // cutLog removes from a log the notes of lines after one, and what is no note. It returns the last note
 // that stays, nil where none does.
 func cutLog(fsys durable.FS, name string, last uint64) (newest []byte, err error) {
-	text, err := readonly.ReadFile(fsys, name)
+	text, err := durable.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -58,7 +57,7 @@ func cutLog(fsys durable.FS, name string, last uint64) (newest []byte, err error
 // cutFile puts another note in the place of a file's note of a line after the last. Where other is nil, it
 // removes the file.
 func cutFile(fsys durable.FS, name string, last uint64, other []byte) error {
-	signed, err := readonly.ReadFile(fsys, name)
+	signed, err := durable.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"waybill/store/checkpoint"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
 // Merged returns the error of a directory, which says so where it looks as if a copy was put into one that
 // was there, as by cp -a backup/. data/: the key is not the copy's, or files stayed that are of later lines
 // than its newest note. Any error but damage is returned as it is.
-func Merged(fsys readonly.FS, err error) error {
+func Merged(fsys durable.ReadFS, err error) error {
 	damage, is := errors.AsType[*journal.Damage](err)
 	if !is || damage.Books || damage.Forked != "" {
 		return err

@@ -4,14 +4,14 @@ import (
 	"slices"
 
 	"waybill/store/chain"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
 // Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads
 // and takes no lock. Where live says that a server is writing the journal, an unfinished end is the server's
 // and is left out.
-func Read(fsys readonly.FS, live bool, visit func(journal.Place, *journal.Line) error) (Report, error) {
+func Read(fsys durable.ReadFS, live bool, visit func(journal.Place, *journal.Line) error) (Report, error) {
 	names, err := chain.NewNames(fsys)
 	if err != nil {
 		return Report{}, err
@@ -39,7 +39,7 @@ func Read(fsys readonly.FS, live bool, visit func(journal.Place, *journal.Line) 
 // Follow goes through the lines after one of a journal that may be in use, and calls visit for each; after
 // the zero Head it visits all, and the report has what is still to be erased. It checks the chain and only
 // reads.
-func Follow(fsys readonly.FS, after journal.Head, visit func(*journal.Line) error) (Report, error) {
+func Follow(fsys durable.ReadFS, after journal.Head, visit func(*journal.Line) error) (Report, error) {
 	newNames := chain.NewNames
 	if after.Seq > 0 {
 		newNames = chain.NewPartialNames

@@ -10,7 +10,6 @@ import (
 
 	"waybill/store/chain"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -45,7 +44,7 @@ type Loss struct {
 // says why it was cut, and by whom. Checkpoints of lines that are cut are left out: nothing excuses them, and
 // an auditor who has kept one sees that the copy is another history. Its error is also *UndamagedError. now
 // is the clock.
-func Repair[S, E any](from readonly.FS, to durable.FS, model *journal.Model[S, E], now func(S) time.Time,
+func Repair[S, E any](from durable.ReadFS, to durable.FS, model *journal.Model[S, E], now func(S) time.Time,
 	cut Cut, dirs ...string) (loss Loss, err error) {
 	if cut.At < 2 {
 		return loss, errors.New("the first line cannot be cut")
@@ -100,7 +99,7 @@ func notGood(err error) error {
 
 // kept is the part of a journal that a repair keeps.
 type kept struct {
-	fsys     readonly.FS
+	fsys     durable.ReadFS
 	notes    chain.Notes
 	erasures *chain.Erasures
 	end      chain.End
@@ -194,7 +193,7 @@ func (k *kept) readLoose(erasures *chain.Erasures) error {
 	firsts, err := journal.Numbers(k.fsys, "journal")
 	for _, first := range firsts {
 		name := "journal/" + journal.Name(first)
-		err = errors.Join(err, readonly.Read(k.fsys, name, func(f *io.SectionReader) error {
+		err = errors.Join(err, durable.Read(k.fsys, name, func(f *io.SectionReader) error {
 			lines := journal.Scan(f)
 			for lines.Scan() {
 				l, bad := chain.Strict(bytes.TrimSuffix(lines.Bytes(), journal.Newline))

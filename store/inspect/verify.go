@@ -26,7 +26,7 @@ import (
 
 	"waybill/store/chain"
 	"waybill/store/checkpoint"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/note"
 	"waybill/store/tree"
@@ -81,7 +81,7 @@ type Rules[S, E any] struct {
 // journal gives, that the journal extends each checkpoint, its own and those kept, and that the hashes beside
 // it are of its lines. It reports what witnesses have signed. live says that a server may be writing the
 // journal.
-func Verify[S, E any](fsys readonly.FS, live bool, model *journal.Model[S, E], expected Expected,
+func Verify[S, E any](fsys durable.ReadFS, live bool, model *journal.Model[S, E], expected Expected,
 	rules Rules[S, E]) (Report, error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if err == nil {
@@ -154,7 +154,7 @@ func Verify[S, E any](fsys readonly.FS, live bool, model *journal.Model[S, E], e
 
 // verification is a directory that is being verified.
 type verification struct {
-	fsys     readonly.FS
+	fsys     durable.ReadFS
 	notes    chain.Notes
 	names    *chain.Names
 	erasures *chain.Erasures
@@ -257,7 +257,7 @@ func (x *verification) report() Report {
 
 // isCopy reports whether the directory has no key to sign with.
 func (x *verification) isCopy() bool {
-	_, err := readonly.ReadFile(x.fsys, checkpoint.PrivateKeyFile)
+	_, err := durable.ReadFile(x.fsys, checkpoint.PrivateKeyFile)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -278,7 +278,7 @@ func (x *verification) publicKeyIsOwn() error {
 }
 
 // onlyJournalFiles returns an error where another file lies among those of the journal.
-func onlyJournalFiles(fsys readonly.FS) error {
+func onlyJournalFiles(fsys durable.ReadFS) error {
 	names, err := fsys.List("journal")
 	i := slices.IndexFunc(names, func(name string) bool {
 		return !journalFile.MatchString(name)
@@ -290,4 +290,4 @@ func onlyJournalFiles(fsys readonly.FS) error {
 }
 
 // journalFile matches the names of the journal's files. A copy of one under another name does not match.
-var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + readonly.TempSuffix + `)?$`)
+var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + durable.TempSuffix + `)?$`)

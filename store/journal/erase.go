@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 // Erase erases personal parts in a journal that nobody has open. named has the lines whose parts are named
@@ -57,7 +56,7 @@ type ErasureFile struct {
 }
 
 // ErasureFiles returns all files of the journal with the lines to be erased in each. A file may have none.
-func ErasureFiles(fsys readonly.FS, lines []Erasure) ([]ErasureFile, error) {
+func ErasureFiles(fsys durable.ReadFS, lines []Erasure) ([]ErasureFile, error) {
 	firsts, err := Numbers(fsys, "journal")
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 // Place is where a line stands in the journal.
@@ -60,7 +60,7 @@ func Name(seq uint64) string {
 }
 
 // Numbers returns the numbers of a directory's files, rising.
-func Numbers(fsys readonly.FS, dir string) (seqs []uint64, err error) {
+func Numbers(fsys durable.ReadFS, dir string) (seqs []uint64, err error) {
 	names, err := fsys.List(dir)
 	for _, name := range names {
 		var seq uint64
@@ -98,8 +98,8 @@ var ErrNoFormat = InFile("FORMAT", "is missing, but there is a journal, a snapsh
 	"or repair that was written here is incomplete")
 
 // ReadOrigin reads FORMAT. It returns the directory's own name, and the hash that precedes line 1.
-func ReadOrigin(fsys readonly.FS) (name string, hash [32]byte, err error) {
-	text, err := readonly.ReadFile(fsys, "FORMAT")
+func ReadOrigin(fsys durable.ReadFS) (name string, hash [32]byte, err error) {
+	text, err := durable.ReadFile(fsys, "FORMAT")
 	if errors.Is(err, fs.ErrNotExist) {
 		err = ErrNoFormat
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 // Lines reads single lines of a journal by their numbers, also while it is written. It remembers where the
@@ -22,7 +22,7 @@ import (
 //
 // Many may read at a time. Only the index of a file is made by one, for whom the others wait.
 type Lines struct {
-	fsys readonly.FS
+	fsys durable.ReadFS
 
 	mu    sync.Mutex
 	files map[uint64]*index // by the first line of a file
@@ -35,7 +35,7 @@ type index struct {
 }
 
 // NewLines makes a reader of a directory's journal.
-func NewLines(fsys readonly.FS) *Lines {
+func NewLines(fsys durable.ReadFS) *Lines {
 	return &Lines{
 		fsys:  fsys,
 		files: map[uint64]*index{},
@@ -71,7 +71,7 @@ func (x *Lines) Last() (seq uint64, err error) {
 	}
 	first := firsts[len(firsts)-1]
 	seq = first - 1
-	err = readonly.Read(x.fsys, "journal/"+Name(first), func(f *io.SectionReader) error {
+	err = durable.Read(x.fsys, "journal/"+Name(first), func(f *io.SectionReader) error {
 		ends, err := x.index(first).upTo(f, first, math.MaxInt)
 		seq += uint64(len(ends))
 		return err
@@ -91,7 +91,7 @@ func errNoLine(seq uint64) error {
 
 // readFile visits lines of the file i of the journal.
 func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*Line) error) error {
-	return readonly.Read(x.fsys, "journal/"+Name(firsts[i]), func(f *io.SectionReader) error {
+	return durable.Read(x.fsys, "journal/"+Name(firsts[i]), func(f *io.SectionReader) error {
 		for _, seq := range seqs {
 			l, err := x.checked(f, firsts, i, seq)
 			if err == nil {
@@ -229,7 +229,7 @@ func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int,
 		return readHash(f, start)
 	case i > 0:
 		last := firsts[i] - 1
-		err = readonly.Read(x.fsys, "journal/"+Name(firsts[i-1]), func(f *io.SectionReader) error {
+		err = durable.Read(x.fsys, "journal/"+Name(firsts[i-1]), func(f *io.SectionReader) error {
 			l, _, _, err := x.find(f, firsts[i-1], last)
 			hash = l.Hash
 			return err
@@ -245,7 +245,7 @@ func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int,
 func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int,
 	seq uint64, end int64) (l Line, at Place, err error) {
 	if i+1 < len(firsts) && firsts[i+1] == seq {
-		err = readonly.Read(x.fsys, "journal/"+Name(seq), func(f *io.SectionReader) error {
+		err = durable.Read(x.fsys, "journal/"+Name(seq), func(f *io.SectionReader) error {
 			l, at, _, err = x.find(f, seq, seq)
 			return err
 		})

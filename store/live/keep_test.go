@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/live"
 )
@@ -106,7 +106,7 @@ func TestNothingIsAcknowledgedBeforeItIsKept(t *testing.T) {
 		if err := v.Close(nil); err != nil {
 			t.Error(err)
 		}
-		text, err := readonly.ReadFile(cfg.FS, "journal/"+journal.Name(1))
+		text, err := durable.ReadFile(cfg.FS, "journal/"+journal.Name(1))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 // The hashes of a tree stand in files of a directory:
@@ -41,7 +41,7 @@ type Check struct {
 
 // NewCheck returns the empty tree, to be compared with the files. It passes over the hashes of leaves after
 // the first until, as these need not have reached the disk.
-func NewCheck(fsys readonly.FS, until uint64) (*Check, error) {
+func NewCheck(fsys durable.ReadFS, until uint64) (*Check, error) {
 	c := &Check{until: until}
 	c.Full = c.compare
 	for i := range c.files {

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"math/bits"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 // Inclusion returns the proof that a leaf, counted from 0, is in the tree of the first size leaves (RFC 6962,
 // 2.1.1). It begins with the hash of the leaf's sibling.
-func Inclusion(fsys readonly.FS, leaf, size uint64) ([]Hash, error) {
+func Inclusion(fsys durable.ReadFS, leaf, size uint64) ([]Hash, error) {
 	if leaf >= size {
 		return nil, errors.New("tree: no such leaf")
 	}
@@ -20,7 +20,7 @@ func Inclusion(fsys readonly.FS, leaf, size uint64) ([]Hash, error) {
 
 // Consistency returns the proof that the tree of the first size leaves extends the tree of the first old ones
 // (RFC 6962, 2.1.2). It is empty where old is 0 or size.
-func Consistency(fsys readonly.FS, old, size uint64) ([]Hash, error) {
+func Consistency(fsys durable.ReadFS, old, size uint64) ([]Hash, error) {
 	if old > size {
 		return nil, errors.New("tree: the tree that should be longer is shorter")
 	}

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 // Tree is a tree that grows, with hashes of it in files. Its methods may be called from any goroutine, but
@@ -45,7 +44,7 @@ func Open(fsys durable.FS, size uint64, root Hash) (t *Tree, missing error) {
 
 // grow returns the edge of the tree of the first size leaves that the files have. The error reports a hash
 // that the files lack, or that does not follow from the leaves.
-func grow(fsys readonly.FS, size uint64) (Edge, error) {
+func grow(fsys durable.ReadFS, size uint64) (Edge, error) {
 	r := &reader{fsys: fsys}
 	for i := range levels {
 		if hashes := size >> (i * stride); hashes > 0 {
@@ -59,7 +58,7 @@ func grow(fsys readonly.FS, size uint64) (Edge, error) {
 	if err != nil {
 		return Edge{}, err
 	}
-	err = readonly.Read(fsys, fileName(0), func(f *io.SectionReader) error {
+	err = durable.Read(fsys, fileName(0), func(f *io.SectionReader) error {
 		leaves := bufio.NewReaderSize(f, 1<<16)
 		for range size {
 			var leaf Hash
@@ -173,8 +172,8 @@ func (t *Tree) create(name string) (durable.File, error) {
 
 // reader reads hashes. It keeps its first error, and the files open until close.
 type reader struct {
-	fsys  readonly.FS
-	files [levels]readonly.File
+	fsys  durable.ReadFS
+	files [levels]durable.Readable
 	err   error
 }
 

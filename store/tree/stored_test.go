@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 var long = flag.Bool("long", false, "try all, and not each kind once")
@@ -441,10 +440,10 @@ type constant struct {
 	read int
 }
 
-func (c *constant) Open(string) (readonly.File, error) { return &zeros{fsys: c}, nil }
+func (c *constant) Open(string) (durable.Readable, error) { return &zeros{fsys: c}, nil }
 
 type zeros struct {
-	readonly.File
+	durable.Readable
 	fsys *constant
 }
 

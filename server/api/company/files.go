@@ -13,7 +13,7 @@ import (
 	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/server/ledger"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 // reportFiles knows how many bytes the files of reports have, of each company: the journal does not say it.
@@ -100,7 +100,7 @@ func reportOf(name string) ids.ID {
 	return id
 }
 
-func sizeOf(fsys readonly.FS, name string) (int64, error) {
+func sizeOf(fsys durable.ReadFS, name string) (int64, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return 0, err

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 // Progress is a line on a terminal, which says that work that takes long goes on. Work that is short shows
@@ -61,7 +61,7 @@ func (p *Progress) Output(to io.Writer) io.Writer {
 }
 
 // Count returns a file system the bytes of whose files count as progress when they are read.
-func (p *Progress) Count(fsys readonly.FS) readonly.FS {
+func (p *Progress) Count(fsys durable.ReadFS) durable.ReadFS {
 	return countedFS{fsys, &p.bytes}
 }
 
@@ -125,13 +125,13 @@ func (b besides) Write(text []byte) (int, error) {
 
 // countedFS is a file system that counts the bytes read from its files.
 type countedFS struct {
-	readonly.FS
+	durable.ReadFS
 	bytes *atomic.Int64
 }
 
 // Open opens a file whose bytes are counted as they are read.
-func (c countedFS) Open(name string) (readonly.File, error) {
-	f, err := c.FS.Open(name)
+func (c countedFS) Open(name string) (durable.Readable, error) {
+	f, err := c.ReadFS.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -140,13 +140,13 @@ func (c countedFS) Open(name string) (readonly.File, error) {
 
 // countedFile counts the bytes that are read of a file.
 type countedFile struct {
-	readonly.File
+	durable.Readable
 	bytes *atomic.Int64
 }
 
 // ReadAt counts what it reads.
 func (f countedFile) ReadAt(b []byte, at int64) (int, error) {
-	n, err := f.File.ReadAt(b, at)
+	n, err := f.Readable.ReadAt(b, at)
 	f.bytes.Add(int64(n))
 	return n, err
 }

@@ -3,12 +3,12 @@ package terminal
 import (
 	"errors"
 
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 // Stoppable returns a file system of which nothing more is read once stop is closed. So everything that
 // reads for long ends, wherever it is, and what it was writing is as after any other error.
-func Stoppable(fsys readonly.FS, stop <-chan struct{}) readonly.FS {
+func Stoppable(fsys durable.ReadFS, stop <-chan struct{}) durable.ReadFS {
 	return stoppableFS{fsys, stop}
 }
 
@@ -16,7 +16,7 @@ var errNotDone = errors.New("stopped before it was done")
 
 // stoppableFS is a file system that can be read until stop is closed.
 type stoppableFS struct {
-	readonly.FS
+	durable.ReadFS
 	stop <-chan struct{}
 }
 
@@ -31,11 +31,11 @@ func stopped(stop <-chan struct{}) error {
 }
 
 // Open opens a file that can be read until stop is closed.
-func (s stoppableFS) Open(name string) (readonly.File, error) {
+func (s stoppableFS) Open(name string) (durable.Readable, error) {
 	if err := stopped(s.stop); err != nil {
 		return nil, err
 	}
-	f, err := s.FS.Open(name)
+	f, err := s.ReadFS.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (s stoppableFS) Open(name string) (readonly.File, error) {
 
 // stoppableFile is a file that can be read until stop is closed.
 type stoppableFile struct {
-	readonly.File
+	durable.Readable
 	stop <-chan struct{}
 }
 
@@ -53,5 +53,5 @@ func (f stoppableFile) ReadAt(b []byte, at int64) (int, error) {
 	if err := stopped(f.stop); err != nil {
 		return 0, err
 	}
-	return f.File.ReadAt(b, at)
+	return f.Readable.ReadAt(b, at)
 }

@@ -11,7 +11,6 @@ import (
 	"waybill/server/lab/seed"
 	"waybill/server/ledger"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 // What would be random comes from a number, where a test bench says so (decision seed.streams). The directory
@@ -56,7 +55,7 @@ func (s *Bench) useSeed(cfg *web.Config) {
 }
 
 // keptSeed returns the seed that a directory was made from; nil is none.
-func keptSeed(fsys readonly.FS) (*seed.Source, error) {
+func keptSeed(fsys durable.ReadFS) (*seed.Source, error) {
 	number, err := ledger.ReadSecret(fsys, ledger.SeedFile, ledger.ParseSeed)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"waybill/store/checkpoint"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/tree"
 )
@@ -55,7 +55,7 @@ type node struct {
 func (n *node) size() uint64 { return n.last - n.first + 1 }
 
 // draw reads a journal that is signed whole, and marks the proof of a line.
-func draw(t *testing.T, fsys readonly.FS, key ed25519.PublicKey, marked uint64) *drawing {
+func draw(t *testing.T, fsys durable.ReadFS, key ed25519.PublicKey, marked uint64) *drawing {
 	t.Helper()
 	text, err := checkpoint.Newest(fsys)
 	if err != nil {

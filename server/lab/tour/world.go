@@ -20,7 +20,7 @@ import (
 	"waybill/server/lab/bench"
 	"waybill/server/lab/seed"
 	"waybill/server/operate/admin"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -30,7 +30,7 @@ import (
 type world struct {
 	out   io.Writer
 	dir   string
-	fsys  readonly.FS
+	fsys  durable.ReadFS
 	front *front.Front
 	set   bench.Settings
 
@@ -54,7 +54,7 @@ func newWorld(demo fs.FS, out io.Writer) (*world, error) {
 	w := &world{
 		out:  out,
 		dir:  dir,
-		fsys: readonly.Dir(dir),
+		fsys: durable.Dir(dir),
 		set: bench.Settings{
 			TestClock: true,
 			StartAt:   time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),

@@ -6,8 +6,6 @@ import (
 	"syscall"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
-	"waybill/store/durable/rooted"
 )
 
 // unsynced is the directory of a world. It is a cache: it goes with the process, and what a power cut leaves
@@ -22,17 +20,13 @@ func Unsynced(path string) durable.FS {
 
 // Create makes a new file.
 func (d unsynced) Create(name string) (durable.File, error) {
-	var f *os.File
-	err := rooted.Dir(d.Dir).Within("open", name, func(parent *os.Root, base string) (err error) {
-		f, err = parent.OpenFile(base, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
-		return err
-	})
+	f, err := d.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	return unsyncedFile{f, d}, err
 }
 
 // Append opens an existing file for writing at its end.
 func (d unsynced) Append(name string) (durable.File, error) {
-	f, err := rooted.Dir(d.Dir).Open(name, os.O_WRONLY|os.O_APPEND)
+	f, err := d.OpenFile(name, os.O_WRONLY|os.O_APPEND)
 	return unsyncedFile{f, d}, err
 }
 
@@ -54,7 +48,13 @@ type unsyncedFile struct {
 func (unsyncedFile) Sync() error { return nil }
 
 // Size returns how many bytes the file has.
-func (f unsyncedFile) Size() (int64, error) { return readonly.Size(f.File) }
+func (f unsyncedFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
 
 // Reserve reports whether there is room for the file to grow to a size. It keeps none.
 func (f unsyncedFile) Reserve(size int64) error {

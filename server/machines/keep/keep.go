@@ -31,7 +31,7 @@ import (
 	"time"
 
 	"waybill/server/machines/tail"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -73,7 +73,7 @@ const (
 // Keeper is a command that keeps lines. Its methods are called in the order Catch, Keep, Close.
 type Keeper struct {
 	Command string
-	FS      readonly.FS // of the directory, for the files that a copy needs
+	FS      durable.ReadFS // of the directory, for the files that a copy needs
 	Log     *slog.Logger
 	Took    func(time.Duration) // unless it is nil, is called with how long each write took to be kept
 	Stop    <-chan struct{}     // closed when the process should end: a start then gives the keeper up

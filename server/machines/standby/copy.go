@@ -13,7 +13,6 @@ import (
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/live"
@@ -93,14 +92,14 @@ func openCopy(fsys durable.FS, o Options) (c *journalCopy, err error) {
 // fits returns why a directory is no copy: it was started, or its clock was ever set, where that is refused
 // with ErrMovedClock. Nothing is mended before.
 func (c *journalCopy) fits() error {
-	if _, none := readonly.ReadFile(c.fsys, checkpoint.PrivateKeyFile); none == nil {
+	if _, none := durable.ReadFile(c.fsys, checkpoint.PrivateKeyFile); none == nil {
 		return foreign("the directory has a %s: it was started and has its own history; remove that file to "+
 			"make it a standby", checkpoint.PrivateKeyFile)
 	}
 	if !c.o.NoClock {
 		return nil
 	}
-	_, err := readonly.ReadFile(c.fsys, "FORMAT")
+	_, err := durable.ReadFile(c.fsys, "FORMAT")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // and no lines
 	}
@@ -146,7 +145,7 @@ func (c *journalCopy) has() string {
 
 // checkFormat returns why the text of a file FORMAT is not that of the copy, and whether the copy has it.
 func (c *journalCopy) checkFormat(text []byte) (has bool, err error) {
-	have, err := readonly.ReadFile(c.fsys, "FORMAT")
+	have, err := durable.ReadFile(c.fsys, "FORMAT")
 	switch {
 	case err == nil && bytes.Equal(have, text):
 		return true, nil

@@ -25,7 +25,6 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/machines/tail"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/live"
@@ -132,8 +131,8 @@ func (r *receiver) stop() error {
 }
 
 // Next returns the number of the line to ask for.
-func Next(fsys readonly.FS) (uint64, error) {
-	_, err := readonly.ReadFile(fsys, "FORMAT")
+func Next(fsys durable.ReadFS) (uint64, error) {
+	_, err := durable.ReadFile(fsys, "FORMAT")
 	if errors.Is(err, fs.ErrNotExist) {
 		return 1, nil
 	}
@@ -315,7 +314,7 @@ func parseFile(text []byte) (name string, data []byte, err error) {
 
 // publish writes a file, unless it is there as it is.
 func (r *receiver) publish(dir, name string, text []byte) error {
-	have, err := readonly.ReadFile(r.fsys, dir+"/"+name)
+	have, err := durable.ReadFile(r.fsys, dir+"/"+name)
 	if err == nil && bytes.Equal(have, text) {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/store/checkpoint"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -31,7 +31,7 @@ type Options struct {
 // be on the disk: a later line says so, or a checkpoint, or a snapshot. What a reader has got, no power cut
 // takes from the writer. It ends after the line that was the last when it began, unless it follows. live
 // reports whether a server has the directory open.
-func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
+func Write(fsys durable.ReadFS, live func() bool, o Options, out io.Writer) error {
 	if _, _, err := journal.ReadOrigin(fsys); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func Write(fsys readonly.FS, live func() bool, o Options, out io.Writer) error {
 
 // tail is a pass over a journal, which may be growing.
 type tail struct {
-	fsys    readonly.FS
+	fsys    durable.ReadFS
 	lines   *journal.Lines
 	to      *Copy
 	from    uint64          // the first line to be written
@@ -165,7 +165,7 @@ func (t *tail) write() error {
 
 // newestProven returns the last line that a checkpoint or a snapshot was made of. It is known to be on the
 // disk.
-func newestProven(fsys readonly.FS) (seq uint64, err error) {
+func newestProven(fsys durable.ReadFS) (seq uint64, err error) {
 	seqs, err := journal.Numbers(fsys, "snapshots")
 	if len(seqs) > 0 {
 		seq = seqs[len(seqs)-1]
@@ -195,7 +195,7 @@ func (t *tail) end() error {
 
 // WriteUntil writes the lines from one to another, which are all on the disk, with the files that a copy
 // needs.
-func WriteUntil(fsys readonly.FS, from, until uint64, out io.Writer) error {
+func WriteUntil(fsys durable.ReadFS, from, until uint64, out io.Writer) error {
 	t := &tail{
 		fsys:   fsys,
 		lines:  journal.NewLines(fsys),
@@ -209,13 +209,13 @@ func WriteUntil(fsys readonly.FS, from, until uint64, out io.Writer) error {
 }
 
 // NewCopy returns a writer of lines and, before each, of the files that a copy needs for it.
-func NewCopy(fsys readonly.FS, out io.Writer) *Copy {
+func NewCopy(fsys durable.ReadFS, out io.Writer) *Copy {
 	return &Copy{fsys: fsys, out: out, sent: map[string][sha256.Size]byte{}}
 }
 
 // Copy writes the lines as they are, and before each the files that it needs.
 type Copy struct {
-	fsys readonly.FS
+	fsys durable.ReadFS
 	out  io.Writer
 	sent map[string][sha256.Size]byte // what was sent last under each name
 
@@ -289,7 +289,7 @@ func (c *Copy) keys() error {
 
 // file writes a file, unless it was written as it is.
 func (c *Copy) file(name string) error {
-	text, err := readonly.ReadFile(c.fsys, name)
+	text, err := durable.ReadFile(c.fsys, name)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"waybill/server/proof/events"
 	"waybill/server/proof/verify"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -23,7 +22,7 @@ import (
 // Backup copies a directory that may be in use into a new one, and checks the copy (decision copies.checked).
 // An erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
 // already has the copy made again.
-func Backup(fsys readonly.FS, inUse bool, out durable.Dir) (rep verify.Report, err error) {
+func Backup(fsys durable.ReadFS, inUse bool, out durable.Dir) (rep verify.Report, err error) {
 	const tries = 3
 	for range tries {
 		err = inspect.PublishNew(string(out), func(at string) (err error) {
@@ -48,7 +47,7 @@ func paced(inUse bool, to durable.FS) durable.FS {
 
 // backUp makes a copy. Its error is events.ErrErasedMeanwhile where something was erased since its lines were
 // copied.
-func backUp(fsys readonly.FS, inUse bool, to durable.FS) (rep verify.Report, err error) {
+func backUp(fsys durable.ReadFS, inUse bool, to durable.FS) (rep verify.Report, err error) {
 	if err := inspect.Backup(fsys, to, inUse, ledger.CopiedDirs...); err != nil {
 		return rep, err
 	}
@@ -100,7 +99,7 @@ func removeStaleReports(to durable.FS, state ledger.State) error {
 }
 
 // sumOf returns the SHA-256 of a file, in hex.
-func sumOf(fsys readonly.FS, name string) (string, error) {
+func sumOf(fsys durable.ReadFS, name string) (string, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return "", err
@@ -113,7 +112,7 @@ func sumOf(fsys readonly.FS, name string) (string, error) {
 
 // Repair copies the lines before a cut of a directory that nobody has open into a new one, and checks that
 // (decision copies.checked).
-func Repair(fsys readonly.FS, out durable.Dir, cut inspect.Cut) (rep verify.Report, loss inspect.Loss,
+func Repair(fsys durable.ReadFS, out durable.Dir, cut inspect.Cut) (rep verify.Report, loss inspect.Loss,
 	err error) {
 	model := ledger.NewCodec().Model()
 	now := func(s ledger.State) time.Time {

@@ -23,13 +23,12 @@ import (
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 )
 
 // maker makes something new of a directory under a name, and says whether what stands there is whole.
 type maker struct {
-	make  func(from readonly.FS, out string) error
+	make  func(from durable.ReadFS, out string) error
 	whole func(out string) error
 }
 
@@ -41,20 +40,20 @@ func makers(booking string) map[string]maker {
 	}
 	return map[string]maker{
 		"backup": {
-			func(from readonly.FS, out string) error {
+			func(from durable.ReadFS, out string) error {
 				_, err := backup.Backup(from, true, durable.Dir(out))
 				return err
 			}, sound,
 		},
 		"repair": {
-			func(from readonly.FS, out string) error {
+			func(from durable.ReadFS, out string) error {
 				cut := inspect.Cut{At: 3, Reason: "x", Force: true}
 				_, _, err := backup.Repair(from, durable.Dir(out), cut)
 				return err
 			}, sound,
 		},
 		"export": {
-			func(from readonly.FS, out string) error {
+			func(from durable.ReadFS, out string) error {
 				_, err := export.Write(from, false, durable.Dir(out))
 				return err
 			},
@@ -64,7 +63,7 @@ func makers(booking string) map[string]maker {
 			},
 		},
 		"evidence": {
-			func(from readonly.FS, out string) error {
+			func(from durable.ReadFS, out string) error {
 				_, err := evidence.File(from, false, history.Filter{Booking: booking}, out)
 				return err
 			},
@@ -81,15 +80,15 @@ func makers(booking string) map[string]maker {
 
 // reader is a directory that says before each file of it is opened, which may fail.
 type reader struct {
-	readonly.FS
+	durable.ReadFS
 	opening func() error
 }
 
-func (r *reader) Open(name string) (readonly.File, error) {
+func (r *reader) Open(name string) (durable.Readable, error) {
 	if err := r.opening(); err != nil {
 		return nil, err
 	}
-	return r.FS.Open(name)
+	return r.ReadFS.Open(name)
 }
 
 // served returns a directory that was served, and a booking in it.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"waybill/server/ledger"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -19,12 +19,12 @@ type Decoder func(kind string, data, personal []byte) (ledger.Entry, error)
 func NewDecoder() Decoder { return ledger.NewCodec().Decode }
 
 // Read goes through a journal. visit is given each line with its event, nil for a line of the store's own.
-func Read(fsys readonly.FS, inUse bool, visit func(*journal.Line, ledger.Entry) error) error {
+func Read(fsys durable.ReadFS, inUse bool, visit func(*journal.Line, ledger.Entry) error) error {
 	return NewDecoder().Read(fsys, inUse, visit)
 }
 
 // Read goes through a journal as the function Read does, with a decoder that may have seen lines before.
-func (d Decoder) Read(fsys readonly.FS, inUse bool, visit func(*journal.Line, ledger.Entry) error) error {
+func (d Decoder) Read(fsys durable.ReadFS, inUse bool, visit func(*journal.Line, ledger.Entry) error) error {
 	_, err := inspect.Read(fsys, inUse, func(_ journal.Place, l *journal.Line) error {
 		return d.Line(l, visit)
 	})
@@ -32,7 +32,7 @@ func (d Decoder) Read(fsys readonly.FS, inUse bool, visit func(*journal.Line, le
 }
 
 // Replay is Read with the state as each line has left it. It returns the last one.
-func Replay(fsys readonly.FS, inUse bool,
+func Replay(fsys durable.ReadFS, inUse bool,
 	visit func(ledger.State, *journal.Line, ledger.Entry) error) (ledger.State, error) {
 	state, apply := ledger.NewReplay()
 	err := Read(fsys, inUse, func(l *journal.Line, x ledger.Entry) error {
@@ -66,7 +66,7 @@ var ErrErasing = errors.New("personal data is being erased, or an erasure was in
 // NothingToErase is [ErrErasing] of a journal in which an erasure goes on, or was cut short: what is passed
 // on of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]
 // looks for another.
-func NothingToErase(fsys readonly.FS) (end journal.Head, err error) {
+func NothingToErase(fsys durable.ReadFS) (end journal.Head, err error) {
 	found, err := inspect.Follow(fsys, journal.Head{}, func(*journal.Line) error {
 		return nil
 	})
@@ -77,7 +77,7 @@ func NothingToErase(fsys readonly.FS) (end journal.Head, err error) {
 }
 
 // ErasedAfter reports whether a journal in use has an erasure after a line.
-func ErasedAfter(fsys readonly.FS, head journal.Head) (erased bool, err error) {
+func ErasedAfter(fsys durable.ReadFS, head journal.Head) (erased bool, err error) {
 	_, err = inspect.Follow(fsys, head, func(l *journal.Line) error {
 		erased = erased || l.Type == journal.KindErased
 		return nil

@@ -4,7 +4,6 @@ import (
 	"os"
 
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/tree"
@@ -13,7 +12,7 @@ import (
 // HashAgain makes the hashes of the tree of a journal's first lines in a temporary directory, for where those
 // beside the journal are not there, or wrong. Who calls it removes the directory, also after an error; "" is
 // none.
-func HashAgain(fsys readonly.FS, size uint64) (durable.Dir, error) {
+func HashAgain(fsys durable.ReadFS, size uint64) (durable.Dir, error) {
 	dir, err := os.MkdirTemp("", "waybill-hashes-")
 	if err != nil {
 		return "", err

@@ -29,7 +29,6 @@ import (
 	"waybill/store/chain"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/note"
@@ -65,7 +64,7 @@ func (f Found) String() string {
 }
 
 // File writes evidence into a new file. Where that fails, or is cut short, there is none of that name.
-func File(fsys readonly.FS, inUse bool, of history.Filter, name string) (found Found, err error) {
+func File(fsys durable.ReadFS, inUse bool, of history.Filter, name string) (found Found, err error) {
 	// The file gets its name once it is whole: half a proof proves nothing.
 	err = inspect.PublishNew(name, func(at string) error {
 		dir, base := filepath.Split(at)
@@ -79,7 +78,7 @@ func File(fsys readonly.FS, inUse bool, of history.Filter, name string) (found F
 
 // Write writes evidence of a booking or a ticket as a zip archive. The directory may be in use. The error is
 // also one of a booking that no line names.
-func Write(fsys readonly.FS, inUse bool, of history.Filter, to io.Writer) (Found, error) {
+func Write(fsys durable.ReadFS, inUse bool, of history.Filter, to io.Writer) (Found, error) {
 	// Who was erased stays so: neither before that is carried out, nor while the lines are read, is there
 	// evidence.
 	end, err := events.NothingToErase(fsys)
@@ -147,10 +146,10 @@ const (
 
 // awaitSigned returns the newest checkpoint of a line and those before. A server that is running signs a line
 // soon after it has written it.
-func awaitSigned(fsys readonly.FS, inUse bool, line uint64) (signature, error) {
+func awaitSigned(fsys durable.ReadFS, inUse bool, line uint64) (signature, error) {
 	for waited := time.Duration(0); ; waited += signedPause {
 		// What others have signed too convinces more.
-		sources := []func(readonly.FS) ([]byte, error){
+		sources := []func(durable.ReadFS) ([]byte, error){
 			checkpoint.NewestWitnessed,
 			checkpoint.Newest,
 			lastLogged,
@@ -179,7 +178,7 @@ func awaitSigned(fsys readonly.FS, inUse bool, line uint64) (signature, error) {
 }
 
 // lastLogged reads the last checkpoint of the log: a full disk can leave the newest one there only.
-func lastLogged(fsys readonly.FS) ([]byte, error) {
+func lastLogged(fsys durable.ReadFS) ([]byte, error) {
 	signed, _, err := checkpoint.Last(fsys)
 	if err == nil && len(signed) == 0 {
 		err = fs.ErrNotExist
@@ -188,7 +187,7 @@ func lastLogged(fsys readonly.FS) ([]byte, error) {
 }
 
 // readSigned reads a checkpoint, and who has signed it; none where there is none.
-func readSigned(fsys readonly.FS, read func(readonly.FS) ([]byte, error)) (s signature, err error) {
+func readSigned(fsys durable.ReadFS, read func(durable.ReadFS) ([]byte, error)) (s signature, err error) {
 	s.text, err = read(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -231,9 +230,9 @@ type bundle struct {
 	Erased  int    // and was erased
 	count   int
 
-	fsys      readonly.FS
-	hashes    readonly.FS // where the hashes of the tree are: the directory itself, or a temporary one
-	temporary string      // that directory; "" where there is none
+	fsys      durable.ReadFS
+	hashes    durable.ReadFS // where the hashes of the tree are: the directory itself, or a temporary one
+	temporary string         // that directory; "" where there is none
 	signed    signature
 	archive   *zip.Writer
 }

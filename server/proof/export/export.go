@@ -17,7 +17,6 @@ import (
 	"waybill/server/proof/events"
 	"waybill/server/proof/statement"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -31,7 +30,7 @@ var Schema string
 // Write writes what a directory, which may be in use, remembers into a new one, as tables that databases
 // load: files of comma-separated values, and schema.sql, which describes them. It only reads the former, and
 // returns the line of the journal after which it stands.
-func Write(fsys readonly.FS, inUse bool, out durable.Dir) (head journal.Head, err error) {
+func Write(fsys durable.ReadFS, inUse bool, out durable.Dir) (head journal.Head, err error) {
 	err = inspect.PublishNew(string(out), func(at string) error {
 		var to durable.FS = durable.Dir(at)
 		if inUse { // the disk is left to the server's clients most of the time
@@ -44,7 +43,7 @@ func Write(fsys readonly.FS, inUse bool, out durable.Dir) (head journal.Head, er
 }
 
 // write writes the files of an export.
-func write(fsys readonly.FS, inUse bool, to durable.FS) (head journal.Head, err error) {
+func write(fsys durable.ReadFS, inUse bool, to durable.FS) (head journal.Head, err error) {
 	last, err := events.NothingToErase(fsys)
 	if err != nil {
 		return head, err
@@ -125,7 +124,7 @@ func (x export) row(table string, cells ...any) {
 }
 
 // fill writes the journal, a row for each line as it is read, and then the state that it leads to.
-func (x export) fill(fsys readonly.FS, inUse bool) (head journal.Head, err error) {
+func (x export) fill(fsys durable.ReadFS, inUse bool) (head journal.Head, err error) {
 	moved := statement.NewMovements()
 	to := rows(x.row)
 	var shown []uint64 // lines whose personal parts are in the export

@@ -21,7 +21,6 @@ import (
 	"waybill/server/proof/events"
 	"waybill/server/proof/export"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/journal"
 )
 
@@ -323,7 +322,7 @@ type shrinking struct {
 	reads int
 }
 
-func (s *shrinking) Open(name string) (readonly.File, error) {
+func (s *shrinking) Open(name string) (durable.Readable, error) {
 	if name != rig.JournalFile {
 		return s.Dir.Open(name)
 	}

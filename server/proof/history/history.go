@@ -21,7 +21,7 @@ import (
 	"waybill/server/ledger/wire"
 	"waybill/server/proof/events"
 	"waybill/server/proof/story"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -85,7 +85,7 @@ func (x *LogLine) String() string {
 // Log writes the journal as readable history: a line for each event. For a booking or a ticket it also says
 // what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
 // booking or ticket that no line names is an error.
-func Log(fsys readonly.FS, inUse bool, f Filter, style Style, out io.Writer) error {
+func Log(fsys durable.ReadFS, inUse bool, f Filter, style Style, out io.Writer) error {
 	s := newHistory(f, out)
 	if style.JSON {
 		s.say = func(x LogLine) error { return json.NewEncoder(out).Encode(x) }
@@ -95,7 +95,7 @@ func Log(fsys readonly.FS, inUse bool, f Filter, style Style, out io.Writer) err
 
 // Story returns the lines that [Log] writes of a booking. What cannot be read is an error, with the lines
 // before it.
-func Story(fsys readonly.FS, inUse bool, booking string) (list []LogLine, err error) {
+func Story(fsys durable.ReadFS, inUse bool, booking string) (list []LogLine, err error) {
 	s := newHistory(Filter{Booking: booking}, nil)
 	s.say = func(x LogLine) error {
 		list = append(list, x)
@@ -111,7 +111,7 @@ var errTold = errors.New("all lines have been told")
 // Words says what each of the lines first to until did, in the words of [Log], by their numbers: each as it
 // was then. The journal is read from its first line to the last of them; what cannot be read is an error,
 // with the words of the lines before it.
-func Words(fsys readonly.FS, inUse bool, first, until uint64) (map[uint64]string, error) {
+func Words(fsys durable.ReadFS, inUse bool, first, until uint64) (map[uint64]string, error) {
 	said := map[uint64]string{}
 	_, err := events.Replay(fsys, inUse, func(s ledger.State, l *journal.Line, x ledger.Entry) error {
 		if l.Seq >= first {
@@ -148,7 +148,7 @@ func newHistory(f Filter, out io.Writer) *history {
 }
 
 // tell tells the story of a journal, and what follows until follow is closed, unless that is nil.
-func (s *history) tell(fsys readonly.FS, inUse bool, follow <-chan struct{}) error {
+func (s *history) tell(fsys durable.ReadFS, inUse bool, follow <-chan struct{}) error {
 	f := s.Filter
 	id, _ := ids.Parse(f.Booking)
 	// Where only a part is shown, the journal is read twice: what belongs to it is known at the end only.
@@ -176,7 +176,7 @@ func (s *history) tell(fsys readonly.FS, inUse bool, follow <-chan struct{}) err
 // lookAhead finds where the story ends, and which tickets will be moved, which is known at the journal's end
 // only. A line of before the test clock was set may be later than those after it. What is wrong with the
 // journal is told after what is before it.
-func (s *history) lookAhead(fsys readonly.FS, inUse bool, id ids.ID) error {
+func (s *history) lookAhead(fsys durable.ReadFS, inUse bool, id ids.ID) error {
 	s.end = 0
 	if s.At == nil {
 		s.end = math.MaxUint64
@@ -204,7 +204,7 @@ func (s *history) lookAhead(fsys readonly.FS, inUse bool, id ids.ID) error {
 const followEvery = 200 * time.Millisecond
 
 // follow writes further lines as they come, until stop is closed. Each is held against its neighbours.
-func (s *history) follow(fsys readonly.FS, decode events.Decoder, stop <-chan struct{}) error {
+func (s *history) follow(fsys durable.ReadFS, decode events.Decoder, stop <-chan struct{}) error {
 	lines := journal.NewLines(fsys)
 	s.following = true
 	for {

@@ -9,7 +9,7 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/server/ledger"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -23,7 +23,7 @@ type Told struct {
 // Tell writes the history of a booking or a ticket, as [Log] does, and returns the lines that tell of it, in
 // their order: those of the history, those that say what was erased of them, and those that describe the
 // runs.
-func Tell(fsys readonly.FS, inUse bool, f Filter, out io.Writer) ([]Told, error) {
+func Tell(fsys durable.ReadFS, inUse bool, f Filter, out io.Writer) ([]Told, error) {
 	told := map[uint64]bool{} // whether the line is told of for its run only
 	s := newHistory(f, out)
 	s.shown = func(seq uint64) { told[seq] = false }

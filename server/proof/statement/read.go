@@ -8,7 +8,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/store/checkpoint"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -26,7 +26,7 @@ var errEnd = errors.New("statement: the end of what is durable")
 // read goes through the journal of a directory and calls visit for each movement. It checks the chain. Where
 // a server has the directory open, it reads up to the newest note: the lines after that need not be on the
 // disk yet.
-func read(fsys readonly.FS, inUse bool, visit func(Movement)) (*reader, error) {
+func read(fsys durable.ReadFS, inUse bool, visit func(Movement)) (*reader, error) {
 	if inUse {
 		checkpoint.Await(fsys, 1) // of a server that has just made its directory
 	}
@@ -122,7 +122,7 @@ func (r *reader) hasPartner(name string) bool {
 
 // hasCompany reports whether tickets of a company were sold, or it is of the timetable in force. The file of
 // that is read only where it is asked about, as it may be large.
-func (r *reader) hasCompany(fsys readonly.FS, slug string) (bool, error) {
+func (r *reader) hasCompany(fsys durable.ReadFS, slug string) (bool, error) {
 	for _, run := range r.movements.runs {
 		if run.Form.Company.Slug == slug {
 			return true, nil

@@ -20,7 +20,7 @@ import (
 
 	"waybill/report"
 	"waybill/server/frame/words"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -45,7 +45,7 @@ func (f *Filter) fits(m *Movement) bool {
 
 // Write writes the statement of a directory in a format: what had moved before the period, each movement in
 // it, what had moved at its end, each by currency, and the line up to which the journal was read.
-func Write(fsys readonly.FS, inUse bool, f Filter, format string, out io.Writer) (End, error) {
+func Write(fsys durable.ReadFS, inUse bool, f Filter, format string, out io.Writer) (End, error) {
 	s := sums{opening: map[string]int64{}, closing: map[string]int64{}}
 	begin := f.Start()
 	over := f.End()
@@ -72,7 +72,7 @@ func Write(fsys readonly.FS, inUse bool, f Filter, format string, out io.Writer)
 }
 
 // check returns an error for a partner or a company that there is not.
-func (f *Filter) check(fsys readonly.FS, r *reader) error {
+func (f *Filter) check(fsys durable.ReadFS, r *reader) error {
 	if f.Partner != "" && !r.hasPartner(f.Partner) {
 		return fmt.Errorf("there is no partner %q", f.Partner)
 	}

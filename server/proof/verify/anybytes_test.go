@@ -25,7 +25,6 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/proof/verify"
 	"waybill/store/durable"
-	"waybill/store/durable/rooted"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -259,8 +258,8 @@ func (c *spoilt) startFaults() (list []fault) {
 		}
 	case "damaged":
 		file := c.problems[0].File
-		if exit != "65" && exit != "served" && !errors.Is(c.refused, rooted.ErrLink) &&
-			!errors.Is(c.refused, rooted.ErrIrregular) { // what is no file says so
+		if exit != "65" && exit != "served" && !errors.Is(c.refused, durable.ErrLink) &&
+			!errors.Is(c.refused, durable.ErrIrregular) { // what is no file says so
 			add("damaged, and ends with " + exit)
 		}
 		if c.bare && exit != "65" && strings.HasPrefix(file, "journal/") {

@@ -15,14 +15,14 @@ import (
 	"waybill/report"
 	"waybill/server/ledger"
 	"waybill/store/chain"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
 // Beside the journal lie files that lines name, or are made of: reports, timetables, letters, snapshots.
 
 // filesBeside lists them by their names; a report has its SHA-256.
-func filesBeside(fsys readonly.FS) (files map[string]string, err error) {
+func filesBeside(fsys durable.ReadFS) (files map[string]string, err error) {
 	files = map[string]string{}
 	for _, dir := range []string{ledger.OutboxDir, ledger.ReportDir, ledger.TimetableDir} {
 		list, err := fsys.List(dir)
@@ -57,7 +57,7 @@ func (rep *Report) beyond(files map[string]string, s ledger.State) {
 		letter, isLetter := strings.CutPrefix(name, ledger.OutboxDir+"/")
 		_, message, _ := strings.Cut(letter, ".")
 		line, _ := (&ledger.Message{ID: message}).Line()
-		return named[name] || strings.HasSuffix(name, readonly.TempSuffix) ||
+		return named[name] || strings.HasSuffix(name, durable.TempSuffix) ||
 			isLetter && line <= rep.Head.Seq ||
 			strings.HasPrefix(name, "snapshots/") && name <= snapshotOf(rep.Head.Seq)
 	})
@@ -78,7 +78,7 @@ func fileOf(r *report.Report) string {
 // reports looks at the files of reports that should be there, by the directory's clock. One that has changed
 // while the journal was read was written anew meanwhile: before has their sums of then. The error is of the
 // last that is not as it was written.
-func (rep *Report) reports(fsys readonly.FS, s ledger.State, before map[string]string) (wrong error) {
+func (rep *Report) reports(fsys durable.ReadFS, s ledger.State, before map[string]string) (wrong error) {
 	now := s.Clock().At(time.Now())
 	var missing []uint64 // the lines of those that have no file
 	for _, r := range s.Reports.All() {
@@ -115,7 +115,7 @@ func (rep *Report) remark(kind string, seq uint64, format string, args ...any) {
 }
 
 // sumOf returns the SHA-256 of a file, in hex.
-func sumOf(fsys readonly.FS, name string) (string, error) {
+func sumOf(fsys durable.ReadFS, name string) (string, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return "", err

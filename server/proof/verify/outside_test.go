@@ -23,7 +23,6 @@ import (
 	"waybill/server/proof/verify"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -259,7 +258,7 @@ func TestFilesThatAreGiven(t *testing.T) {
 
 // meanwhile has a server do something when the journal has been read: its last file, which it reads again.
 type meanwhile struct {
-	readonly.FS
+	durable.ReadFS
 	do func()
 }
 
@@ -267,7 +266,7 @@ func (m meanwhile) List(dir string) ([]string, error) {
 	if dir == "journal" {
 		m.do()
 	}
-	return m.FS.List(dir)
+	return m.ReadFS.List(dir)
 }
 
 // Beside a server a report may be written anew while the journal is read: nobody is accused.

@@ -14,7 +14,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/store/chain"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/journal"
 )
 
@@ -25,7 +25,7 @@ const offerLife = 20 * time.Minute
 // sales decides again what was sold: by whom, what, and for how much. It sees each line in the state before
 // it.
 type sales struct {
-	fsys     readonly.FS
+	fsys     durable.ReadFS
 	last     time.Time  // of the line before
 	editions []*edition // the timetable in force, and before it those that an offer may still be of
 	gone     *edition   // the first that sales rest on, and that cannot be read
@@ -210,7 +210,7 @@ func (x *sales) readFor(ed *edition) bool {
 }
 
 // load reads the timetable, once, and reports whether it can be.
-func (ed *edition) load(fsys readonly.FS) bool {
+func (ed *edition) load(fsys durable.ReadFS) bool {
 	if !ed.read {
 		ed.read = true
 		if ed.tt, ed.err = loadTimetable(fsys, ed.hash); ed.err == nil {
@@ -221,7 +221,7 @@ func (ed *edition) load(fsys readonly.FS) bool {
 }
 
 // loadTimetable reads a timetable that the journal names: what a start passes over in it is damage.
-func loadTimetable(fsys readonly.FS, hash string) (*schedule.Timetable, error) {
+func loadTimetable(fsys durable.ReadFS, hash string) (*schedule.Timetable, error) {
 	tt, err := ledger.LoadTimetable(fsys, hash)
 	if err != nil || hash == "" {
 		return tt, err

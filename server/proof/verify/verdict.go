@@ -14,7 +14,6 @@ import (
 	"waybill/store/chain"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 	"waybill/store/note"
@@ -77,7 +76,7 @@ type WitnessFound struct {
 
 // Failed is the verdict where a directory could not be looked at, or was not. Whose it is is said where that
 // can be read.
-func Failed(fsys readonly.FS, err error) Verdict {
+func Failed(fsys durable.ReadFS, err error) Verdict {
 	v := newVerdict(&Report{})
 	v.names(fsys, new(Report), err)
 	v.problem(Problem{Kind: "failed", Text: err.Error()})
@@ -146,7 +145,7 @@ type Beside struct {
 // Judge verifies a directory and says what came of it. The error is why it is not sound, with what to do
 // next. name is what the user calls the directory, against where the kept checkpoints are from.
 func Judge(
-	fsys readonly.FS,
+	fsys durable.ReadFS,
 	name string,
 	beside Beside,
 	expected inspect.Expected,
@@ -179,7 +178,7 @@ func Judge(
 }
 
 // newest returns the newest checkpoint of a directory; false where none can be read.
-func newest(fsys readonly.FS) (checkpoint.Checkpoint, bool) {
+func newest(fsys durable.ReadFS) (checkpoint.Checkpoint, bool) {
 	public, _ := checkpoint.PublicKey(fsys)
 	signed, _ := checkpoint.Newest(fsys)
 	c, err := checkpoint.Parse(signed, public)
@@ -194,7 +193,7 @@ func isRead(err error) bool {
 
 // names says whose journal it is: by its lines, or, where these were not read to their end, by the newest
 // note, or else by FORMAT. A key that a line says precedes that which lies beside the journal.
-func (v *Verdict) names(fsys readonly.FS, rep *Report, err error) {
+func (v *Verdict) names(fsys durable.ReadFS, rep *Report, err error) {
 	public, noKey := checkpoint.PublicKey(fsys)
 	if rep.Origin == "" || !isRead(err) {
 		c, _ := newest(fsys)
@@ -317,7 +316,7 @@ func (v *Verdict) unsigned(rep *Report, within time.Duration) (said error) {
 }
 
 // remark says what a sound directory has that a reader should know of.
-func (v *Verdict) remark(fsys readonly.FS, rep *Report, live bool) {
+func (v *Verdict) remark(fsys durable.ReadFS, rep *Report, live bool) {
 	if c, ok := newest(fsys); ok && rep.Copy {
 		rep.remark("copy", 0, "no key is here: this is a copy; its newest note is of %s",
 			c.Time.Format(journal.TimeLayout))

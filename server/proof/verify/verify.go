@@ -17,7 +17,7 @@ import (
 	"waybill/booking"
 	"waybill/server/ledger"
 	"waybill/store/chain"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 	"waybill/store/inspect"
 	"waybill/store/journal"
 )
@@ -40,7 +40,7 @@ var ErrNoJournal = errors.New("no journal is here")
 // what is expected from elsewhere, then the books (decision verify.verdict), and what lies beside the
 // journal. That is looked at first, so that none of it is of a line that a server writes meanwhile. It only
 // reads.
-func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (rep Report, err error) {
+func Directory(fsys durable.ReadFS, live bool, expected inspect.Expected) (rep Report, err error) {
 	before, err := filesBeside(fsys)
 	if err != nil {
 		return rep, err
@@ -58,7 +58,7 @@ func Directory(fsys readonly.FS, live bool, expected inspect.Expected) (rep Repo
 
 // Copy checks a copy that was just made, and returns the state that its journal leads to. What breaks a
 // rule in it does so in what was copied, too, and is no reason to have no copy.
-func Copy(fsys readonly.FS) (rep Report, state ledger.State, err error) {
+func Copy(fsys durable.ReadFS) (rep Report, state ledger.State, err error) {
 	rep, state, err = verify(fsys, false, inspect.Expected{}, true)
 	wrong, ok := errors.AsType[*journal.Damage](err)
 	if !ok || !wrong.Books {
@@ -72,7 +72,7 @@ func Copy(fsys readonly.FS) (rep Report, state ledger.State, err error) {
 // verify checks a directory, and returns the state that the journal leads to. Where it does not decide again,
 // it checks the bytes, the chain and the replay, and not the books.
 func verify(
-	fsys readonly.FS,
+	fsys durable.ReadFS,
 	live bool,
 	expected inspect.Expected,
 	decide bool,
@@ -132,7 +132,7 @@ func verify(
 
 // secrets returns an error for a file of keys that is there and is not in its form, or of a public key that
 // is no file.
-func secrets(fsys readonly.FS) (wrong error) {
+func secrets(fsys durable.ReadFS) (wrong error) {
 	check := func(_ any, err error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			wrong = cmp.Or(wrong, err)
@@ -143,6 +143,6 @@ func secrets(fsys readonly.FS) (wrong error) {
 		check(ledger.ReadSecret(fsys, name, ledger.ParseSecret))
 	}
 	check(ledger.ReadSecret(fsys, ledger.SeedFile, ledger.ParseSeed))
-	check(readonly.ReadFile(fsys, ledger.TicketsPub))
+	check(durable.ReadFile(fsys, ledger.TicketsPub))
 	return wrong
 }

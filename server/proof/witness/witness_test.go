@@ -24,7 +24,6 @@ import (
 	"waybill/server/proof/witness"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/inspect"
 	"waybill/store/note"
 )
@@ -284,7 +283,7 @@ func TestAWitnessRefusesAHistoryThatIsRewritten(t *testing.T) {
 	s.Ask()
 	s.Close()
 	// The backup is a former state; with the key it passes for the directory, and goes on in another way.
-	text, err := readonly.ReadFile(durable.Dir(dir), "checkpoint.key")
+	text, err := durable.ReadFile(durable.Dir(dir), "checkpoint.key")
 	if err != nil || durable.PublishText(durable.Dir(early), ".", "checkpoint.key", text) != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 	"waybill/store/live"
 )
 
@@ -143,7 +142,7 @@ func (s *Relay) removeIfOld(name string, until time.Time) (at time.Time, gone bo
 	s.filed.mu.Lock()
 	defer s.filed.mu.Unlock()
 	name = ledger.OutboxDir + "/" + name
-	err = readonly.Read(s.Config.FS, name, func(from *io.SectionReader) error {
+	err = durable.Read(s.Config.FS, name, func(from *io.SectionReader) error {
 		at, _ = outbound.DeliveredAt(from)
 		return nil
 	})

@@ -12,7 +12,7 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
-	"waybill/store/durable/readonly"
+	"waybill/store/durable"
 )
 
 // File is an e-mail that became a file for want of a mail server.
@@ -77,7 +77,7 @@ func LetterName(ticket ids.ID, message string) string {
 // HasFile reports whether a letter is still there as a file: old ones go (decision messages.files). The name
 // is one of LetterName.
 func (s *Relay) HasFile(name string) bool {
-	err := readonly.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(*io.SectionReader) error {
+	err := durable.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(*io.SectionReader) error {
 		return nil
 	})
 	return err == nil
@@ -106,7 +106,7 @@ func lineOf(name string) uint64 {
 // readFile reads an e-mail.
 func (s *Relay) readFile(name string) (f File, err error) {
 	f.Name = name
-	err = readonly.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(from *io.SectionReader) error {
+	err = durable.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(from *io.SectionReader) error {
 		f.Letter, err = outbound.ReadMessage(from)
 		return err
 	})

@@ -10,7 +10,6 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 // PublicFile is the file of the key that checks a directory's ticket codes: PKIX, PEM. It is no secret:
@@ -24,7 +23,7 @@ func PublishKey(fsys durable.FS, key ed25519.PrivateKey) (replaced bool, err err
 	if err != nil {
 		return false, err
 	}
-	have, err := readonly.ReadFile(fsys, PublicFile)
+	have, err := durable.ReadFile(fsys, PublicFile)
 	if err == nil && bytes.Equal(have, text) {
 		return false, nil
 	}
@@ -41,8 +40,8 @@ func publicText(key ed25519.PrivateKey) ([]byte, error) {
 // PublicKey returns the key that checks a directory's codes, in the form of its file: what the file has, or
 // where there is none, as in a backup, the public half of the key that signs. Errors: fs.ErrNotExist of a
 // directory that has neither.
-func PublicKey(fsys readonly.FS) ([]byte, error) {
-	text, err := readonly.ReadFile(fsys, PublicFile)
+func PublicKey(fsys durable.ReadFS) ([]byte, error) {
+	text, err := durable.ReadFile(fsys, PublicFile)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return text, err
 	}

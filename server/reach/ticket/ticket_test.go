@@ -21,7 +21,6 @@ import (
 	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/store/durable"
-	"waybill/store/durable/readonly"
 )
 
 var (
@@ -159,7 +158,7 @@ func publicPEM(t *testing.T) []byte {
 	if _, err := PublishKey(fsys, ours); err != nil {
 		t.Fatal(err)
 	}
-	text, err := readonly.ReadFile(fsys, PublicFile)
+	text, err := durable.ReadFile(fsys, PublicFile)
 	if err != nil {
 		t.Fatal(err)
 	}

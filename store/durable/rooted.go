@@ -1,11 +1,9 @@
-// Package rooted opens files below a directory, and follows no symbolic link there, wherever it leads. An
-// attacker who can plant a link could otherwise have the process read and write another file than it means.
-//
-//	f, err := rooted.Dir("waybill-data").Open("keys/offer-tokens", os.O_RDONLY)
-//
-// Each part of a name is opened from the directory above it, by [os.Root]. That alone would follow a link to
-// a file beside it, so what was opened is compared with what stands under the name.
-package rooted
+package durable
+
+// Below a directory no symbolic link is followed, wherever it leads. An attacker who can plant a link could
+// otherwise have the process read and write another file than it means. Each part of a name is opened from
+// the directory above it, by os.Root. That alone would follow a link to a file beside it, so what was opened
+// is compared with what stands under the name.
 
 import (
 	"cmp"
@@ -18,10 +16,6 @@ import (
 	"sync"
 	"syscall"
 )
-
-// Dir is the path of a directory, which need not exist yet. It may be a symbolic link itself. Names in it are
-// slash-separated and relative to it.
-type Dir string
 
 // ErrLink is the error of a name that is a symbolic link, or leads through one.
 var ErrLink = errors.New("is a symbolic link; none is followed inside the data directory")
@@ -39,9 +33,9 @@ const maxReplaced = 100
 // held are the directories that this process holds open, by path.
 var held sync.Map
 
-// Hold opens the directory, and has this process find every name in it below what is open, and no longer by
+// hold opens the directory, and has this process find every name in it below what is open, and no longer by
 // the path, until the returned function is called: what comes in its place meanwhile is another directory.
-func (d Dir) Hold() (root *os.Root, end func() error, err error) {
+func (d Dir) hold() (root *os.Root, end func() error, err error) {
 	root, err = d.open()
 	if err != nil {
 		return nil, nil, d.named("open", ".", err)
@@ -65,32 +59,36 @@ func (d Dir) open() (*os.Root, error) {
 	return os.OpenRoot(at)
 }
 
-// Path returns the whole path of a name.
-func (d Dir) Path(name string) string {
+// path returns the whole path of a name.
+func (d Dir) path(name string) string {
 	return filepath.Join(string(d), filepath.FromSlash(name))
 }
 
-// Open opens a file or a directory that exists.
-func (d Dir) Open(name string, flag int) (f *os.File, err error) {
-	err = d.Within("open", name, func(parent *os.Root, base string) error {
-		f, err = openFile(parent, base, flag)
+// OpenFile opens a file or a directory that exists, or, with os.O_CREATE, makes a file, which must not exist.
+func (d Dir) OpenFile(name string, flag int) (f *os.File, err error) {
+	err = d.within("open", name, func(parent *os.Root, base string) error {
+		if flag&os.O_CREATE == 0 {
+			f, err = openFile(parent, base, flag)
+		} else { // so the system follows no link
+			f, err = parent.OpenFile(base, flag|os.O_EXCL, 0o600)
+		}
 		return err
 	})
 	return f, err
 }
 
-// Lstat returns what is known of a name without opening it.
-func (d Dir) Lstat(name string) (info fs.FileInfo, err error) {
-	err = d.Within("lstat", name, func(parent *os.Root, base string) error {
-		info, err = Lstat(parent, base)
+// lstat returns what is known of a name without opening it.
+func (d Dir) lstat(name string) (info fs.FileInfo, err error) {
+	err = d.within("lstat", name, func(parent *os.Root, base string) error {
+		info, err = lstat(parent, base)
 		return err
 	})
 	return info, err
 }
 
-// Within calls do with the directory that a name stands in, and with the last part of the name. Its error is
+// within calls do with the directory that a name stands in, and with the last part of the name. Its error is
 // that of an operation on the whole path.
-func (d Dir) Within(op, name string, do func(parent *os.Root, base string) error) error {
+func (d Dir) within(op, name string, do func(parent *os.Root, base string) error) error {
 	parent, base, err := d.parent(name)
 	if err != nil {
 		return d.named(op, name, err)
@@ -106,13 +104,13 @@ func (d Dir) named(op, name string, err error) error {
 	}
 	return &fs.PathError{
 		Op:   op,
-		Path: d.Path(name),
-		Err:  Cause(err),
+		Path: d.path(name),
+		Err:  cause(err),
 	}
 }
 
-// Cause returns an error without its name, which is relative to a directory that the reader does not see.
-func Cause(err error) error {
+// cause returns an error without its name, which is relative to a directory that the reader does not see.
+func cause(err error) error {
 	if on, ok := errors.AsType[*fs.PathError](err); ok {
 		return on.Err
 	}
@@ -145,7 +143,7 @@ func (d Dir) parent(name string) (*os.Root, string, error) {
 // openRoot opens a directory of another, unless it is a link.
 func openRoot(parent *os.Root, base string) (*os.Root, error) {
 	for range maxReplaced {
-		seen, err := Lstat(parent, base)
+		seen, err := lstat(parent, base)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +168,7 @@ func openRoot(parent *os.Root, base string) (*os.Root, error) {
 // openFile opens a file or a directory of a directory, unless it is a link.
 func openFile(parent *os.Root, base string, flag int) (*os.File, error) {
 	for range maxReplaced {
-		seen, err := Lstat(parent, base)
+		seen, err := lstat(parent, base)
 		if err != nil {
 			return nil, err
 		}
@@ -192,8 +190,8 @@ func openFile(parent *os.Root, base string, flag int) (*os.File, error) {
 	return nil, errReplaced
 }
 
-// Lstat returns what is known of a name in an open directory. A link is ErrLink.
-func Lstat(parent *os.Root, base string) (fs.FileInfo, error) {
+// lstat returns what is known of a name in an open directory. A link is ErrLink.
+func lstat(parent *os.Root, base string) (fs.FileInfo, error) {
 	info, err := parent.Lstat(base)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, ErrLink
