@@ -133,6 +133,7 @@ func measure(t *testing.T, p picture, f *figures, path string, text []byte) {
 		return
 	}
 	checkImports(t, p, path, file)
+	checkUpdates(t, path, file)
 	for _, imp := range file.Imports {
 		if ours, own := strings.CutPrefix(strings.Trim(imp.Path.Value, `"`), "waybill/"); own {
 			f.imports[ours] = true
@@ -556,6 +557,31 @@ func checkImports(t *testing.T, p picture, name string, file *ast.File) {
 			t.Errorf("%s imports %s, which is not the standard library's", name, to)
 		}
 	}
+}
+
+// mayUpdate are the rooms that may change the state. The list only gets shorter.
+var mayUpdate = []string{
+	"server/api/company", "server/api/partner", "server/operate/admin", "server/operate/carrier",
+	"server/reach/outbox", "server/reach/provider", "server/lab/bench",
+}
+
+// checkUpdates holds that no other room changes the state.
+func checkUpdates(t *testing.T, name string, file *ast.File) {
+	room := filepath.ToSlash(filepath.Dir(name))
+	isRoom := strings.HasPrefix(room, "server/") && !strings.HasPrefix(room, "server/frame/") &&
+		room != "server/lab/rig"
+	if !isRoom || strings.HasSuffix(name, "_test.go") || slices.Contains(mayUpdate, room) {
+		return
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.SelectorExpr); ok {
+			switch call.Sel.Name {
+			case "Update", "UpdateHere", "UpdateWithRoom", "SetClock", "Record":
+				t.Errorf("%s calls %s, which changes the state", name, call.Sel.Name)
+			}
+		}
+		return true
+	})
 }
 
 // ignored reports whether a name is what a build or the demo leaves behind.

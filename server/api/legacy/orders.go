@@ -29,15 +29,7 @@ const guideLink = `<` + web.GuidePath + `>; rel="deprecation"; type="text/html",
 func (s *Adapter) Partner(h web.PartnerHandler) http.HandlerFunc {
 	answer := web.Identified(s.Core, web.ErrForbidden,
 		func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-			// Journalled once a day, as it decides until when the partner has the interface.
-			_, err := s.Update(r, func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
-				e, err := st.Partners.UseLegacy(now, s.Deprecated, p.ID)
-				if e == nil {
-					return nil, err
-				}
-				return ledger.Entries(e), nil
-			}, nil)
-			if err != nil {
+			if err := s.partner.UseLegacy(r, p); err != nil {
 				return err
 			}
 			s.Counts.CountLegacy(r.Pattern)

@@ -1,8 +1,10 @@
 package partner
 
 import (
+	"net/http"
 	"time"
 
+	"waybill/auth"
 	"waybill/server/ledger"
 )
 
@@ -27,4 +29,17 @@ func (s *Seller) RecordOverdue() (wait time.Duration, err error) {
 			return max(wait, noticeRest), err
 		}
 	}
+}
+
+// UseLegacy journals that a partner uses the legacy interface, once a day, as it decides until when the
+// partner has it. Its error says that the partner has it no longer.
+func (s *Seller) UseLegacy(r *http.Request, p *auth.Partner) error {
+	_, err := s.Update(r, func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+		e, err := st.Partners.UseLegacy(now, s.Deprecated, p.ID)
+		if e == nil {
+			return nil, err
+		}
+		return ledger.Entries(e), nil
+	}, nil)
+	return err
 }

@@ -96,6 +96,19 @@ func (s *Dispatcher) Read(run ids.RunName, who Reader) (*Manifest, error) {
 	return m, err
 }
 
+// RecordRead records that an operator is about to be shown people's data on a page of the desk
+// (decision desk.readings). Where the line cannot be written, nobody is shown anything.
+func (s *Dispatcher) RecordRead(by ledger.By, path string, read *ledger.PersonalRead) error {
+	if read == nil || read.People == 0 {
+		return nil
+	}
+	read.Page = path
+	_, err := s.Store.UpdateHere(func(ledger.State, time.Time) ([]ledger.Entry, error) {
+		return []ledger.Entry{{Event: read, By: &by}}, nil
+	})
+	return err
+}
+
 // GetPassengers answers GET /v2/company/runs/{tripId}/{date}/passengers.
 func (s *Dispatcher) GetPassengers(
 	w http.ResponseWriter,

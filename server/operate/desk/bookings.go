@@ -268,7 +268,7 @@ func (s *Desk) getTicket(w http.ResponseWriter, r *http.Request, by ledger.By) e
 	if !t.Passenger.Forgotten() {
 		read.People = 1
 	}
-	if err := s.recordRead(by, r.URL.Path, read); err != nil {
+	if err := s.carrier.RecordRead(by, r.URL.Path, read); err != nil {
 		return err
 	}
 	return send(w, ticket.PagePolicy, func(out io.Writer) error {

@@ -227,23 +227,10 @@ func reply(w http.ResponseWriter, status int, policy string, page *bytes.Buffer)
 
 // show writes a page that is there, once it is recorded whose data it shows.
 func (s *Desk) show(w http.ResponseWriter, r *http.Request, by ledger.By, name string, p *page) error {
-	if err := s.recordRead(by, r.URL.Path, p.Read); err != nil {
+	if err := s.carrier.RecordRead(by, r.URL.Path, p.Read); err != nil {
 		return err
 	}
 	return s.render(w, r, by, http.StatusOK, pages().Lookup(name), p)
-}
-
-// recordRead records that an operator is about to be shown people's data on a page (decision desk.readings).
-// Where the line cannot be written, nobody is shown anything.
-func (s *Desk) recordRead(by ledger.By, path string, read *ledger.PersonalRead) error {
-	if read == nil || read.People == 0 {
-		return nil
-	}
-	read.Page = path
-	_, err := s.Store.UpdateHere(func(ledger.State, time.Time) ([]ledger.Entry, error) {
-		return []ledger.Entry{{Event: read, By: &by}}, nil
-	})
-	return err
 }
 
 // policy lets a page show itself, the style sheet beside it, and post its forms where it comes from.
