@@ -27,29 +27,9 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"waybill/schedule/ids"
 )
-
-// ID names a partner: 128 random bits.
-type ID [16]byte
-
-// String returns the id as 22 URL-safe characters.
-func (id ID) String() string {
-	return base64.RawURLEncoding.EncodeToString(id[:])
-}
-
-// MarshalText writes the id as String does.
-func (id ID) MarshalText() ([]byte, error) {
-	return []byte(id.String()), nil
-}
-
-// UnmarshalText reads what MarshalText writes, and nothing else.
-func (id *ID) UnmarshalText(text []byte) error {
-	b := Decode64(string(text))
-	if len(b) != len(id) || copy(id[:], b) != len(id) {
-		return fmt.Errorf("auth: %q is not an id", text)
-	}
-	return nil
-}
 
 // Decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits;
 // else nil.
@@ -91,7 +71,7 @@ func HashOf(secret string) Hash {
 
 // Partner is one who distributes tickets. It is immutable; a change makes a new one.
 type Partner struct {
-	ID        ID        `json:"id"`
+	ID        ids.ID    `json:"id"`
 	Name      string    `json:"name"`
 	Companies []string  `json:"companies"` // slugs of the only companies it may sell; empty is all
 	Created   time.Time `json:"created"`
@@ -111,7 +91,7 @@ type Key struct {
 
 // KeyAdded says that a partner got a key, its first or a further one.
 type KeyAdded struct {
-	Partner   ID       `json:"partner"`
+	Partner   ids.ID   `json:"partner"`
 	Name      string   `json:"name"`
 	Companies []string `json:"companies"`
 	Hash      Hash     `json:"keyHash"`
@@ -119,7 +99,7 @@ type KeyAdded struct {
 
 // KeysRevoked says that keys of a partner are no longer valid.
 type KeysRevoked struct {
-	Partner ID     `json:"partner"`
+	Partner ids.ID `json:"partner"`
 	Hashes  []Hash `json:"keyHashes"`
 }
 
@@ -127,7 +107,7 @@ type KeysRevoked struct {
 type Partners struct {
 	list   []*Partner // in the order they were added
 	byKey  map[Hash]int
-	byID   map[ID]int
+	byID   map[ids.ID]int
 	byName map[string]int
 }
 
@@ -141,7 +121,7 @@ type readPartners = Partners // under a name that no other package can set the f
 func NewPartners() PartnerRecorder {
 	return PartnerRecorder{&Partners{
 		byKey:  map[Hash]int{},
-		byID:   map[ID]int{},
+		byID:   map[ids.ID]int{},
 		byName: map[string]int{},
 	}}
 }
@@ -159,7 +139,7 @@ func (p *Partners) ByName(name string) *Partner {
 	if i, known := p.byName[name]; known {
 		return p.list[i]
 	}
-	var id ID
+	var id ids.ID
 	if id.UnmarshalText([]byte(name)) != nil {
 		return nil
 	}
@@ -167,7 +147,7 @@ func (p *Partners) ByName(name string) *Partner {
 }
 
 // ByID finds a partner; nil is nobody.
-func (p *Partners) ByID(id ID) *Partner {
+func (p *Partners) ByID(id ids.ID) *Partner {
 	if i, known := p.byID[id]; known {
 		return p.list[i]
 	}
@@ -194,7 +174,7 @@ func (p *Partners) Caller(hash Hash) *Partner {
 
 // AddKey decides on a new key: a further one for a known name, whose companies stay, else a new partner's
 // first.
-func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*KeyAdded, error) {
+func (p *Partners) AddKey(id ids.ID, name string, companies []string, hash Hash) (*KeyAdded, error) {
 	if !utf8.ValidString(name) {
 		return nil, errors.New("a partner's name is not valid UTF-8")
 	}
@@ -267,7 +247,7 @@ func (p PartnerRecorder) ApplyKeyAdded(at time.Time, e *KeyAdded) error {
 }
 
 // renew puts a copy of a partner in its place, for an event to change.
-func (p PartnerRecorder) renew(id ID) *Partner {
+func (p PartnerRecorder) renew(id ids.ID) *Partner {
 	i := p.byID[id]
 	n := *p.list[i]
 	p.list[i] = &n
@@ -275,16 +255,11 @@ func (p PartnerRecorder) renew(id ID) *Partner {
 }
 
 // known returns an error unless there is a partner.
-func (p PartnerRecorder) known(id ID) error {
+func (p PartnerRecorder) known(id ids.ID) error {
 	if p.ByID(id) == nil {
-		return unknown("partner", id)
+		return ids.Unknown("partner", id)
 	}
 	return nil
-}
-
-// unknown is the error of an event that names what no line before it has.
-func unknown(what string, id any) error {
-	return fmt.Errorf("%s %s does not exist: no earlier line has it", what, id)
 }
 
 // ApplyKeysRevoked ends keys: from now on they name no caller. The error says that there is no such partner.
@@ -323,7 +298,7 @@ var ErrGone = errors.New("auth: the legacy interface is gone for the partner")
 
 // LegacyUsed says that a partner called the legacy interface, for the first time on a day (UTC).
 type LegacyUsed struct {
-	Partner ID `json:"partner"`
+	Partner ids.ID `json:"partner"`
 }
 
 // Sells reports whether the partner may sell what a company runs, which is named by its slug.
@@ -352,7 +327,7 @@ func (p *Partner) LegacyUntil(deprecated time.Time) time.Time {
 
 // UseLegacy decides on a legacy call, and counts it: the event to journal, nil where one of that day is. Its
 // error is ErrGone.
-func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, error) {
+func (p *Partners) UseLegacy(now, deprecated time.Time, id ids.ID) (*LegacyUsed, error) {
 	caller := p.list[p.byID[id]]
 	if !now.Before(caller.LegacyUntil(deprecated)) {
 		return nil, ErrGone

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/schedule/ids"
 )
 
 func TestKeys(t *testing.T) {
@@ -11,7 +13,7 @@ func TestKeys(t *testing.T) {
 	other := HashOf("wb_anna's other")
 	p := NewPartners()
 	at := time.Unix(1e9, 0)
-	e, err := p.AddKey(ID{1}, "anna", nil, hash)
+	e, err := p.AddKey(ids.ID{1}, "anna", nil, hash)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,8 +22,8 @@ func TestKeys(t *testing.T) {
 		t.Error("a key finds the wrong partner")
 	}
 	// A further key is the same partner's; revoking one leaves the other.
-	e, err = p.AddKey(ID{2}, "anna", nil, other)
-	if err != nil || e.Partner != (ID{1}) {
+	e, err = p.AddKey(ids.ID{2}, "anna", nil, other)
+	if err != nil || e.Partner != (ids.ID{1}) {
 		t.Fatal(e, err)
 	}
 	p.ApplyKeyAdded(at, e)
@@ -34,11 +36,11 @@ func TestKeys(t *testing.T) {
 		t.Error("the wrong key was revoked")
 	}
 	for _, name := range []string{"", " ", "a\nb", strings.Repeat("x", 101)} {
-		if _, err := p.AddKey(ID{3}, name, nil, hash); err == nil {
+		if _, err := p.AddKey(ids.ID{3}, name, nil, hash); err == nil {
 			t.Errorf("a partner may be called %q", name)
 		}
 	}
-	if _, err := p.AddKey(ID{3}, "anna", []string{"x"}, hash); err == nil {
+	if _, err := p.AddKey(ids.ID{3}, "anna", []string{"x"}, hash); err == nil {
 		t.Error("a further key changes the companies")
 	}
 }

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"waybill/schedule/ids"
 )
 
 // Session is a user signed in for a company. It is immutable; a change makes a new one. An ended one is
 // forgotten.
 type Session struct {
-	ID          ID        `json:"id"`
-	User        ID        `json:"user"`
+	ID          ids.ID    `json:"id"`
+	User        ids.ID    `json:"user"`
 	Company     string    `json:"company"` // its id
 	Used        time.Time `json:"used"`    // when it was made or last refreshed
 	Access      Hash      `json:"access"`
@@ -35,8 +37,8 @@ func (s *Session) LastUsed() time.Time {
 
 // LastUses returns what no line of the journal says: in Unix milliseconds, when each partner last called the
 // legacy interface, and when each session was last used, by their ids.
-func LastUses(p *Partners, a *Accounts) map[ID]*atomic.Int64 {
-	all := map[ID]*atomic.Int64{}
+func LastUses(p *Partners, a *Accounts) map[ids.ID]*atomic.Int64 {
+	all := map[ids.ID]*atomic.Int64{}
 	for _, x := range p.list {
 		all[x.ID] = x.use
 	}
@@ -87,8 +89,8 @@ func (a *Accounts) Reused(hash Hash, now time.Time) *SessionEnded {
 
 // MakeRoom decides to end the oldest sessions of a user who has as many as may be, or more; none where there
 // is room for another.
-func (a *Accounts) MakeRoom(user ID, now time.Time) (ended []*SessionEnded) {
-	var live []ID
+func (a *Accounts) MakeRoom(user ids.ID, now time.Time) (ended []*SessionEnded) {
+	var live []ids.ID
 	for _, id := range a.byUser[user] {
 		if now.Before(a.sessions[id].Until) {
 			live = append(live, id)
@@ -131,7 +133,7 @@ func (a AccountRecorder) ApplySessionStarted(now time.Time, e *SessionStarted) e
 func (a AccountRecorder) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) error {
 	was := a.sessions[e.Session]
 	if was == nil {
-		return unknown("session", e.Session)
+		return ids.Unknown("session", e.Session)
 	}
 	n := *was
 	delete(a.byToken, n.Access)
@@ -152,7 +154,7 @@ func (a AccountRecorder) ApplySessionRefreshed(now time.Time, e *SessionRefreshe
 func (a AccountRecorder) ApplySessionEnded(_ time.Time, e *SessionEnded) error {
 	s := a.sessions[e.Session]
 	if s == nil {
-		return unknown("session", e.Session)
+		return ids.Unknown("session", e.Session)
 	}
 	a.end(s)
 	return nil
@@ -176,7 +178,7 @@ func (a AccountRecorder) keep(s *Session, refreshes ...Hash) {
 
 func (a AccountRecorder) end(s *Session) {
 	delete(a.sessions, s.ID)
-	a.byUser[s.User] = slices.DeleteFunc(slices.Clone(a.byUser[s.User]), func(id ID) bool {
+	a.byUser[s.User] = slices.DeleteFunc(slices.Clone(a.byUser[s.User]), func(id ids.ID) bool {
 		return id == s.ID
 	})
 	if len(a.byUser[s.User]) == 0 {

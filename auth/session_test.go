@@ -6,14 +6,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"waybill/schedule/ids"
 )
 
 // signedIn is accounts in which a user has signed in at noon with the tokens access-1 and refresh-1.
-func signedIn(t testing.TB, user ID, company string) AccountRecorder {
+func signedIn(t testing.TB, user ids.ID, company string) AccountRecorder {
 	t.Helper()
 	a := accounts(t)
 	a.ApplySessionStarted(noon, &SessionStarted{
-		Session: ID{50},
+		Session: ids.ID{50},
 		User:    user,
 		Company: company,
 		Tokens:  NewTokens(noon, "access-1", "refresh-1"),
@@ -23,7 +25,7 @@ func signedIn(t testing.TB, user ID, company string) AccountRecorder {
 
 // refreshed gives the session the tokens access-n and refresh-n.
 func refreshed(a AccountRecorder, n int, now time.Time) {
-	a.ApplySessionRefreshed(now, &SessionRefreshed{ID{50},
+	a.ApplySessionRefreshed(now, &SessionRefreshed{ids.ID{50},
 		NewTokens(now, fmt.Sprint("access-", n), fmt.Sprint("refresh-", n))})
 }
 
@@ -45,8 +47,8 @@ func goodTokens(a AccountRecorder, n int, now time.Time) (list string) {
 func TestASessionBefore1970WasUsedThen(t *testing.T) {
 	a := NewAccounts()
 	then := time.Date(1969, 12, 30, 8, 0, 0, 0, time.UTC)
-	a.RestoreSession(&Session{ID: ID{1}, Used: then})
-	s := a.Session(ID{1})
+	a.RestoreSession(&Session{ID: ids.ID{1}, Used: then})
+	s := a.Session(ids.ID{1})
 	if at := s.LastUsed(); !at.Equal(then) {
 		t.Errorf("it was last used at %v, want %v", at, then)
 	}
@@ -59,7 +61,7 @@ func TestASessionBefore1970WasUsedThen(t *testing.T) {
 // Decision sessions.cookies: an access token is good for 15 minutes, a refresh token for 30 days, to the
 // millisecond.
 func TestTokensAreGoodForTheirTime(t *testing.T) {
-	a := signedIn(t, ID{1}, "a")
+	a := signedIn(t, ids.ID{1}, "a")
 	const day, ms = 24 * time.Hour, time.Millisecond
 	for after, want := range map[time.Duration]string{
 		0: "access refresh ", 15*time.Minute - ms: "access refresh ", 15 * time.Minute: "refresh ",
@@ -70,7 +72,7 @@ func TestTokensAreGoodForTheirTime(t *testing.T) {
 		}
 	}
 	p := a.Caller(HashOf("access-1"), false, noon)
-	if p.User.ID != (ID{1}) || p.Session.ID != (ID{50}) || p.Access != at("a", "ADMIN") ||
+	if p.User.ID != (ids.ID{1}) || p.Session.ID != (ids.ID{50}) || p.Access != at("a", "ADMIN") ||
 		!p.Session.Used.Equal(noon) {
 		t.Errorf("%+v", p)
 	}
@@ -83,7 +85,7 @@ func TestTokensAreGoodForTheirTime(t *testing.T) {
 
 // Decision sessions.cookies: refreshing rotates both tokens and starts both times anew.
 func TestRefreshingRotatesBothTokens(t *testing.T) {
-	a := signedIn(t, ID{1}, "a")
+	a := signedIn(t, ids.ID{1}, "a")
 	before := a.Sessions()[0]
 	was := *before
 	second := noon.Add(29 * 24 * time.Hour)
@@ -103,7 +105,7 @@ func TestRefreshingRotatesBothTokens(t *testing.T) {
 	if diff := cmp.Diff(was, *before, withoutUse); diff != "" {
 		t.Error(diff)
 	}
-	if s := a.Sessions(); len(s) != 1 || s[0].ID != (ID{50}) || !s[0].Used.Equal(second) {
+	if s := a.Sessions(); len(s) != 1 || s[0].ID != (ids.ID{50}) || !s[0].Used.Equal(second) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -112,10 +114,10 @@ func TestRefreshingRotatesBothTokens(t *testing.T) {
 // means nothing does not.
 func TestAReusedRefreshTokenEndsItsFamily(t *testing.T) {
 	for _, old := range []string{"refresh-1", "refresh-2"} {
-		a := signedIn(t, ID{1}, "a")
+		a := signedIn(t, ids.ID{1}, "a")
 		a.ApplySessionStarted(noon, &SessionStarted{
-			Session: ID{51},
-			User:    ID{1},
+			Session: ids.ID{51},
+			User:    ids.ID{1},
 			Company: "a",
 			Tokens:  NewTokens(noon, "access-of-another", "refresh-of-another"),
 		})
@@ -135,7 +137,7 @@ func TestAReusedRefreshTokenEndsItsFamily(t *testing.T) {
 			t.Errorf("%q counts as reused after the session, or no more in it", old)
 		}
 		e := a.Reused(HashOf(old), noon)
-		if e == nil || *e != (SessionEnded{ID{50}, Reuse}) {
+		if e == nil || *e != (SessionEnded{ids.ID{50}, Reuse}) {
 			t.Fatalf("%q: %+v", old, e)
 		}
 		a.ApplySessionEnded(noon, e)
@@ -155,16 +157,16 @@ func TestAReusedRefreshTokenEndsItsFamily(t *testing.T) {
 // Decision users.roles: whoever loses an access, or is removed, has no session for it any more; another role
 // counts at once.
 func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
-	a := signedIn(t, ID{1}, "a")
+	a := signedIn(t, ids.ID{1}, "a")
 	a.ApplySessionStarted(noon, &SessionStarted{
-		Session: ID{51},
-		User:    ID{1},
+		Session: ids.ID{51},
+		User:    ids.ID{1},
 		Company: "b",
 		Tokens:  NewTokens(noon, "access-b", "refresh-b"),
 	})
 	a.ApplySessionStarted(noon, &SessionStarted{
-		Session: ID{52},
-		User:    ID{2},
+		Session: ids.ID{52},
+		User:    ids.ID{2},
 		Company: "a",
 		Tokens:  NewTokens(noon, "access-boris", "refresh-boris"),
 	})
@@ -182,10 +184,10 @@ func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
 		}
 	}
 	check("at first", "ADMIN", "VIEWER", "VIEWER")
-	a.ApplyAccessGiven(noon, &AccessGiven{User: ID{1}, Access: at("a", "VIEWER")})
+	a.ApplyAccessGiven(noon, &AccessGiven{User: ids.ID{1}, Access: at("a", "VIEWER")})
 	check("another role", "VIEWER", "VIEWER", "VIEWER")
 	refreshed(a, 2, noon)
-	a.ApplyUserRemoved(noon, &UserRemoved{User: ID{1}})
+	a.ApplyUserRemoved(noon, &UserRemoved{User: ids.ID{1}})
 	check("the user removed", "nobody", "nobody", "VIEWER")
 	if len(a.Sessions()) != 1 || len(a.byToken) != 2 {
 		t.Error("the sessions are not forgotten whole")
@@ -198,15 +200,15 @@ func TestSessionsThatAreOverAreForgottenAtTheNextSignIn(t *testing.T) {
 		30*24*time.Hour - time.Millisecond: 2,
 		30 * 24 * time.Hour:                1,
 	} {
-		a := signedIn(t, ID{1}, "a")
+		a := signedIn(t, ids.ID{1}, "a")
 		refreshed(a, 2, noon)
 		now := noon.Add(after)
 		if len(a.Sessions()) != 1 {
 			t.Error("it was forgotten before")
 		}
 		a.ApplySessionStarted(now, &SessionStarted{
-			Session: ID{51},
-			User:    ID{1},
+			Session: ids.ID{51},
+			User:    ids.ID{1},
 			Company: "a",
 			Tokens:  NewTokens(now, "a", "r"),
 		})
@@ -218,7 +220,7 @@ func TestSessionsThatAreOverAreForgottenAtTheNextSignIn(t *testing.T) {
 
 // Decision sessions.life: logout ends the session, and what a snapshot restores is what it was.
 func TestSessionsAreRestoredAsTheyWere(t *testing.T) {
-	a := signedIn(t, ID{1}, "a")
+	a := signedIn(t, ids.ID{1}, "a")
 	refreshed(a, 2, noon)
 	b := NewAccounts()
 	for _, u := range a.Users() {
@@ -234,7 +236,7 @@ func TestSessionsAreRestoredAsTheyWere(t *testing.T) {
 	if diff := cmp.Diff(a.Accounts(), b.Accounts(), cmp.AllowUnexported(Accounts{}), withoutUse); diff != "" {
 		t.Error(diff)
 	}
-	b.ApplySessionEnded(noon, &SessionEnded{ID{50}, Logout})
+	b.ApplySessionEnded(noon, &SessionEnded{ids.ID{50}, Logout})
 	if goodTokens(b, 2, noon) != "" || len(b.Sessions()) != 0 || len(b.byToken) != 0 {
 		t.Error("it has not ended")
 	}
@@ -246,48 +248,48 @@ var withoutUse = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String()
 // Decision sessions.limit: a user has 50 sessions at a time; the oldest ends, and one whose time is over does
 // not count.
 func TestTheOldestSessionEndsWhenThereAreTooMany(t *testing.T) {
-	a := signedIn(t, ID{1}, "a")
+	a := signedIn(t, ids.ID{1}, "a")
 	start := func(n int, now time.Time) {
 		tokens := NewTokens(now, fmt.Sprint("access of ", n), fmt.Sprint("refresh of ", n))
 		a.ApplySessionStarted(now, &SessionStarted{
-			Session: ID{100, byte(n)},
-			User:    ID{1},
+			Session: ids.ID{100, byte(n)},
+			User:    ids.ID{1},
 			Company: "a",
 			Tokens:  tokens,
 		})
 	}
 	for n := range MaxSessions - 1 {
-		if e := a.MakeRoom(ID{1}, noon); e != nil {
+		if e := a.MakeRoom(ids.ID{1}, noon); e != nil {
 			t.Fatalf("with %d sessions %v is to end", n+1, e)
 		}
 		start(n, noon.Add(time.Duration(n+1)*time.Minute))
 	}
 	later := noon.Add(time.Hour)
-	e := a.MakeRoom(ID{1}, later)
-	if len(e) != 1 || e[0].Session != (ID{50}) || e[0].Reason != TooMany {
+	e := a.MakeRoom(ids.ID{1}, later)
+	if len(e) != 1 || e[0].Session != (ids.ID{50}) || e[0].Reason != TooMany {
 		t.Fatalf("with %d sessions %v are to end", MaxSessions, e)
 	}
 	start(201, later) // as a version before would have let it
-	if e := a.MakeRoom(ID{1}, later); len(e) != 2 || e[1].Session != (ID{100, 0}) {
+	if e := a.MakeRoom(ids.ID{1}, later); len(e) != 2 || e[1].Session != (ids.ID{100, 0}) {
 		t.Errorf("with one too many %v are to end", e)
 	}
-	a.ApplySessionEnded(later, &SessionEnded{ID{100, 201}, Logout})
+	a.ApplySessionEnded(later, &SessionEnded{ids.ID{100, 201}, Logout})
 	a.ApplySessionEnded(later, e[0])
-	if e := a.MakeRoom(ID{1}, later); e != nil || len(a.Sessions()) != MaxSessions-1 {
+	if e := a.MakeRoom(ids.ID{1}, later); e != nil || len(a.Sessions()) != MaxSessions-1 {
 		t.Errorf("%v, %d sessions", e, len(a.Sessions()))
 	}
 	start(200, later)
-	if e := a.MakeRoom(ID{1}, noon.Add(SessionLife+time.Minute)); e != nil {
+	if e := a.MakeRoom(ids.ID{1}, noon.Add(SessionLife+time.Minute)); e != nil {
 		t.Errorf("a session that is over counts: %v", e)
 	}
-	if e := a.MakeRoom(ID{2}, later); e != nil {
+	if e := a.MakeRoom(ids.ID{2}, later); e != nil {
 		t.Errorf("another's sessions count: %v", e)
 	}
 }
 
 // Decision sessions.limit: a session knows its last 100 refresh tokens again, and remembers no more.
 func TestASessionRemembersItsLastRefreshTokens(t *testing.T) {
-	a := signedIn(t, ID{1}, "a")
+	a := signedIn(t, ids.ID{1}, "a")
 	for n := 2; n <= 300; n++ {
 		refreshed(a, n, noon)
 	}

@@ -9,19 +9,21 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"waybill/schedule/ids"
 )
 
 type (
 	// User is a person who signs in for companies. It is immutable; a change makes a new one.
 	User struct {
-		ID       ID       `json:"id"`
+		ID       ids.ID   `json:"id"`
 		Person   Person   `json:"person"`
 		Accesses []Access `json:"accesses"`
 		Links    []Link   `json:"links"`
 	}
 	// Person is what is personal of a user. The salt keeps its hash in the journal from being guessed back.
 	Person struct {
-		Salt      ID       `json:"salt"`
+		Salt      ids.ID   `json:"salt"`
 		Email     string   `json:"email"`
 		FirstName string   `json:"firstName"`
 		LastName  string   `json:"lastName"`
@@ -54,7 +56,7 @@ type (
 	Linked struct {
 		Issuer  string `json:"issuer"`
 		Subject Hash   `json:"-"`
-		Salt    ID     `json:"-"` // of the personal part
+		Salt    ids.ID `json:"-"` // of the personal part
 	}
 	// Role is what a user is for a company.
 	Role string
@@ -99,7 +101,7 @@ func ParseRole(name string) (Role, error) {
 type (
 	// UserAdded says that there is a new user, who is linked to a subject unless Link is nil.
 	UserAdded struct {
-		User   ID      `json:"user"`
+		User   ids.ID  `json:"user"`
 		Access Access  `json:"access"`
 		Link   *Linked `json:"link,omitempty"`
 		Person Person  `json:"-"`
@@ -107,13 +109,13 @@ type (
 	// AccessGiven says that a user got a further access, or another role in one, and was linked to a subject
 	// unless Link is nil.
 	AccessGiven struct {
-		User   ID      `json:"user"`
+		User   ids.ID  `json:"user"`
 		Access Access  `json:"access"`
 		Link   *Linked `json:"link,omitempty"`
 	}
 	// UserRemoved says that a user is gone, and with it its sessions.
 	UserRemoved struct {
-		User ID `json:"user"`
+		User ids.ID `json:"user"`
 	}
 	// Tokens are the hashes of a session's new access and refresh tokens, and until when these are good.
 	Tokens struct {
@@ -124,20 +126,20 @@ type (
 	}
 	// SessionStarted says that a user signed in. Link is made by it, unless nil.
 	SessionStarted struct {
-		Session ID      `json:"session"`
-		User    ID      `json:"user"`
+		Session ids.ID  `json:"session"`
+		User    ids.ID  `json:"user"`
 		Company string  `json:"company"`
 		Link    *Linked `json:"link,omitempty"`
 		Tokens
 	}
 	// SessionRefreshed says that a session got new tokens; the former are no longer good.
 	SessionRefreshed struct {
-		Session ID `json:"session"`
+		Session ids.ID `json:"session"`
 		Tokens
 	}
 	// SessionEnded says that a session was revoked, and why.
 	SessionEnded struct {
-		Session ID     `json:"session"`
+		Session ids.ID `json:"session"`
 		Reason  string `json:"reason"`
 	}
 )
@@ -165,20 +167,20 @@ func (l *Linked) personalPart() any {
 		return nil
 	}
 	return &struct {
-		Salt    *ID   `json:"salt"`
-		Subject *Hash `json:"subject"`
+		Salt    *ids.ID `json:"salt"`
+		Subject *Hash   `json:"subject"`
 	}{&l.Salt, &l.Subject}
 }
 
 // Accounts is all that is remembered of company users and their sessions. It has no method that changes it:
 // see [AccountRecorder].
 type Accounts struct {
-	users    map[ID]*User
-	byEmail  map[string]ID // users by their folded e-mail
-	byLink   map[Link]ID   // users by each of their links
-	sessions map[ID]*Session
-	byUser   map[ID][]ID // sessions by user, in the order they were started
-	byToken  map[Hash]ID // sessions by every token of theirs that means something
+	users    map[ids.ID]*User
+	byEmail  map[string]ids.ID // users by their folded e-mail
+	byLink   map[Link]ids.ID   // users by each of their links
+	sessions map[ids.ID]*Session
+	byUser   map[ids.ID][]ids.ID // sessions by user, in the order they were started
+	byToken  map[Hash]ids.ID     // sessions by every token of theirs that means something
 }
 
 // AccountRecorder is Accounts with the methods that change them, as a [PartnerRecorder] is of Partners.
@@ -189,12 +191,12 @@ type readAccounts = Accounts // under a name that no other package can set the f
 // NewAccounts returns the state before the first user.
 func NewAccounts() AccountRecorder {
 	return AccountRecorder{&Accounts{
-		users:    map[ID]*User{},
-		byEmail:  map[string]ID{},
-		byLink:   map[Link]ID{},
-		sessions: map[ID]*Session{},
-		byUser:   map[ID][]ID{},
-		byToken:  map[Hash]ID{},
+		users:    map[ids.ID]*User{},
+		byEmail:  map[string]ids.ID{},
+		byLink:   map[Link]ids.ID{},
+		sessions: map[ids.ID]*Session{},
+		byUser:   map[ids.ID][]ids.ID{},
+		byToken:  map[Hash]ids.ID{},
 	}}
 }
 
@@ -217,7 +219,7 @@ func (a *Accounts) Sessions() (list []*Session) {
 }
 
 // SessionsOf returns a user's sessions, in the order in which they were started.
-func (a *Accounts) SessionsOf(user ID) (list []*Session) {
+func (a *Accounts) SessionsOf(user ids.ID) (list []*Session) {
 	for _, id := range a.byUser[user] {
 		list = append(list, a.sessions[id])
 	}
@@ -225,10 +227,10 @@ func (a *Accounts) SessionsOf(user ID) (list []*Session) {
 }
 
 // Session finds a session; nil where there is none.
-func (a *Accounts) Session(id ID) *Session { return a.sessions[id] }
+func (a *Accounts) Session(id ids.ID) *Session { return a.sessions[id] }
 
 // User finds a user; nil is nobody.
-func (a *Accounts) User(id ID) *User {
+func (a *Accounts) User(id ids.ID) *User {
 	return a.users[id]
 }
 
@@ -259,20 +261,20 @@ func (u *User) Access(company string) (Access, bool) {
 }
 
 // CheckUser returns an error unless there is a user.
-func (a *Accounts) CheckUser(id ID) error {
+func (a *Accounts) CheckUser(id ids.ID) error {
 	if a.users[id] == nil {
-		return unknown("user", id)
+		return ids.Unknown("user", id)
 	}
 	return nil
 }
 
 // CheckAccess returns an error unless there is a user, with an access to a company.
-func (a *Accounts) CheckAccess(id ID, company string) error {
+func (a *Accounts) CheckAccess(id ids.ID, company string) error {
 	if err := a.CheckUser(id); err != nil {
 		return err
 	}
 	if _, ok := a.users[id].Access(company); !ok {
-		return unknown(fmt.Sprintf("access of user %s to company", id), strconv.Quote(company))
+		return ids.Unknown(fmt.Sprintf("access of user %s to company", id), strconv.Quote(company))
 	}
 	return nil
 }
@@ -307,7 +309,7 @@ var ErrLinked = errors.New("another user is already linked to this subject")
 
 // Add decides to give a person an access, and a link unless it is nil: an *AccessGiven to who has that e-mail
 // already, or else a *UserAdded. The error is ErrLinked.
-func (a *Accounts) Add(id ID, p Person, x Access, link *Linked) (any, error) {
+func (a *Accounts) Add(id ids.ID, p Person, x Access, link *Linked) (any, error) {
 	u := a.ByEmail(p.Email)
 	if link != nil {
 		for _, l := range []Link{{link.Issuer, link.Subject}, {Subject: link.Subject}} {
@@ -360,7 +362,7 @@ func (a AccountRecorder) ApplyAccessGiven(_ time.Time, e *AccessGiven) error {
 
 // link ties a user to a subject, unless link is nil or its subject erased. It takes the place of the user's
 // link to another subject of the issuer, and of one to the same subject whose issuer was not known.
-func (a AccountRecorder) link(user ID, link *Linked) {
+func (a AccountRecorder) link(user ids.ID, link *Linked) {
 	if link == nil || link.Subject == (Hash{}) {
 		return
 	}

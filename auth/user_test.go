@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"waybill/schedule/ids"
 )
 
 // at returns an access to a company of that id, which is its slug too.
@@ -18,7 +20,7 @@ func at(company string, role Role) Access {
 func accounts(t testing.TB) AccountRecorder {
 	t.Helper()
 	a := NewAccounts()
-	add := func(id ID, p Person, x Access) {
+	add := func(id ids.ID, p Person, x Access) {
 		e, err := a.Add(id, p, x, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -30,9 +32,9 @@ func accounts(t testing.TB) AccountRecorder {
 			a.ApplyAccessGiven(noon, e)
 		}
 	}
-	add(ID{1}, Person{Email: "Anna@example.com", FirstName: "Anna"}, at("a", "ADMIN"))
-	add(ID{9}, Person{Email: "anna@EXAMPLE.com", FirstName: "Somebody", Password: "x"}, at("b", "VIEWER"))
-	add(ID{2}, Person{Email: "boris@example.com", FirstName: "Борис"}, at("a", "VIEWER"))
+	add(ids.ID{1}, Person{Email: "Anna@example.com", FirstName: "Anna"}, at("a", "ADMIN"))
+	add(ids.ID{9}, Person{Email: "anna@EXAMPLE.com", FirstName: "Somebody", Password: "x"}, at("b", "VIEWER"))
+	add(ids.ID{2}, Person{Email: "boris@example.com", FirstName: "Борис"}, at("a", "VIEWER"))
 	return a
 }
 
@@ -41,14 +43,14 @@ func accounts(t testing.TB) AccountRecorder {
 func TestAFurtherAccessLeavesTheUserAsItIs(t *testing.T) {
 	a := accounts(t)
 	want := []*User{
-		{ID: ID{1}, Person: Person{Email: "Anna@example.com", FirstName: "Anna"}, Accesses: []Access{at("a", "ADMIN"), at("b", "VIEWER")}},
-		{ID: ID{2}, Person: Person{Email: "boris@example.com", FirstName: "Борис"}, Accesses: []Access{at("a", "VIEWER")}},
+		{ID: ids.ID{1}, Person: Person{Email: "Anna@example.com", FirstName: "Anna"}, Accesses: []Access{at("a", "ADMIN"), at("b", "VIEWER")}},
+		{ID: ids.ID{2}, Person: Person{Email: "boris@example.com", FirstName: "Борис"}, Accesses: []Access{at("a", "VIEWER")}},
 	}
 	if diff := cmp.Diff(want, a.Users()); diff != "" {
 		t.Error(diff)
 	}
 	before := a.ByEmail("anna@example.com")
-	a.ApplyAccessGiven(noon, &AccessGiven{User: ID{1}, Access: at("a", "VIEWER")})
+	a.ApplyAccessGiven(noon, &AccessGiven{User: ids.ID{1}, Access: at("a", "VIEWER")})
 	if x, _ := before.Access("a"); x.Role != "ADMIN" {
 		t.Error("a user who was given away has changed")
 	}
@@ -83,41 +85,41 @@ func TestAFurtherAccessLeavesTheUserAsItIs(t *testing.T) {
 // login by a verified e-mail, if that user has no other sub of the issuer; anything else is refused.
 func TestIdentify(t *testing.T) {
 	a := accounts(t)
-	link := func(user ID, issuer, subject string) {
+	link := func(user ids.ID, issuer, subject string) {
 		a.ApplySessionStarted(noon, &SessionStarted{
-			Session: ID{100, byte(len(a.sessions))},
+			Session: ids.ID{100, byte(len(a.sessions))},
 			User:    user,
 			Company: "a",
 			Link:    &Linked{Issuer: issuer, Subject: HashOf(subject)},
 			Tokens:  NewTokens(noon, rand.Text(), rand.Text()),
 		})
 	}
-	link(ID{1}, "i", "anna's")
+	link(ids.ID{1}, "i", "anna's")
 	for name, c := range map[string]struct {
 		who    Identity
-		user   ID // zero: refused
+		user   ids.ID // zero: refused
 		linked bool
 	}{
-		"linked":                                   {Identity{"i", "anna's", "anna@example.com", true}, ID{1}, false},
-		"linked, e-mail not verified":              {Identity{"i", "anna's", "anna@example.com", false}, ID{1}, false},
-		"linked, without e-mail":                   {Identity{"i", "anna's", "", false}, ID{1}, false},
-		"linked, with another user's e-mail":       {Identity{"i", "anna's", "boris@example.com", true}, ID{1}, false},
-		"linked at first login":                    {Identity{"i", "boris's", "boris@example.com", true}, ID{2}, true},
-		"e-mail in another case":                   {Identity{"i", "boris's", "BORIS@Example.Com", true}, ID{2}, true},
-		"another issuer, same subject":             {Identity{"j", "anna's", "anna@example.com", true}, ID{1}, true},
-		"another issuer, another user's e-mail":    {Identity{"j", "anna's", "boris@example.com", true}, ID{2}, true},
-		"e-mail not verified":                      {Identity{"i", "boris's", "boris@example.com", false}, ID{}, false},
-		"second subject of the issuer":             {Identity{"i", "anna's second", "anna@example.com", true}, ID{}, false},
-		"subject in another case":                  {Identity{"i", "Anna's", "anna@example.com", true}, ID{}, false},
-		"unlinked without e-mail":                  {Identity{"i", "new", "", true}, ID{}, false},
-		"unlinked with nobody's e-mail":            {Identity{"i", "new", "nobody@example.com", true}, ID{}, false},
-		"e-mail with a space":                      {Identity{"i", "new", " boris@example.com", true}, ID{}, false},
-		"another issuer, without e-mail":           {Identity{"j", "anna's", "", true}, ID{}, false},
-		"another issuer, e-mail not verified":      {Identity{"j", "anna's", "anna@example.com", false}, ID{}, false},
-		"issuer and subject joined in another way": {Identity{"", "ianna's", "", true}, ID{}, false},
+		"linked":                                   {Identity{"i", "anna's", "anna@example.com", true}, ids.ID{1}, false},
+		"linked, e-mail not verified":              {Identity{"i", "anna's", "anna@example.com", false}, ids.ID{1}, false},
+		"linked, without e-mail":                   {Identity{"i", "anna's", "", false}, ids.ID{1}, false},
+		"linked, with another user's e-mail":       {Identity{"i", "anna's", "boris@example.com", true}, ids.ID{1}, false},
+		"linked at first login":                    {Identity{"i", "boris's", "boris@example.com", true}, ids.ID{2}, true},
+		"e-mail in another case":                   {Identity{"i", "boris's", "BORIS@Example.Com", true}, ids.ID{2}, true},
+		"another issuer, same subject":             {Identity{"j", "anna's", "anna@example.com", true}, ids.ID{1}, true},
+		"another issuer, another user's e-mail":    {Identity{"j", "anna's", "boris@example.com", true}, ids.ID{2}, true},
+		"e-mail not verified":                      {Identity{"i", "boris's", "boris@example.com", false}, ids.ID{}, false},
+		"second subject of the issuer":             {Identity{"i", "anna's second", "anna@example.com", true}, ids.ID{}, false},
+		"subject in another case":                  {Identity{"i", "Anna's", "anna@example.com", true}, ids.ID{}, false},
+		"unlinked without e-mail":                  {Identity{"i", "new", "", true}, ids.ID{}, false},
+		"unlinked with nobody's e-mail":            {Identity{"i", "new", "nobody@example.com", true}, ids.ID{}, false},
+		"e-mail with a space":                      {Identity{"i", "new", " boris@example.com", true}, ids.ID{}, false},
+		"another issuer, without e-mail":           {Identity{"j", "anna's", "", true}, ids.ID{}, false},
+		"another issuer, e-mail not verified":      {Identity{"j", "anna's", "anna@example.com", false}, ids.ID{}, false},
+		"issuer and subject joined in another way": {Identity{"", "ianna's", "", true}, ids.ID{}, false},
 	} {
 		u, l, err := a.Identify(&c.who)
-		if c.user == (ID{}) {
+		if c.user == (ids.ID{}) {
 			if !errors.Is(err, ErrCredentials) || u != nil || l != nil {
 				t.Errorf("%s: %v, %v, %v", name, u, l, err)
 			}
@@ -129,9 +131,9 @@ func TestIdentify(t *testing.T) {
 		}
 	}
 	// Once the link is made the e-mail decides nothing any more, and there is no second one.
-	link(ID{2}, "i", "boris's")
+	link(ids.ID{2}, "i", "boris's")
 	u, l, err := a.Identify(&Identity{"i", "boris's", "anna@example.com", true})
-	if err != nil || u.ID != (ID{2}) || l != nil {
+	if err != nil || u.ID != (ids.ID{2}) || l != nil {
 		t.Errorf("%v, %v, %v", u, l, err)
 	}
 	_, _, err = a.Identify(&Identity{"i", "boris's new", "boris@example.com", true})
@@ -141,7 +143,7 @@ func TestIdentify(t *testing.T) {
 	if u := a.Users()[1]; len(u.Links) != 1 || cmp.Diff(u.Accesses, []Access{at("a", "VIEWER")}) != "" {
 		t.Errorf("%+v", u)
 	}
-	a.ApplyUserRemoved(noon, &UserRemoved{User: ID{1}})
+	a.ApplyUserRemoved(noon, &UserRemoved{User: ids.ID{1}})
 	u, _, err = a.Identify(&Identity{"i", "anna's", "anna@example.com", true})
 	if !errors.Is(err, ErrCredentials) {
 		t.Errorf("one who is gone is %v, %v", u, err)
@@ -159,17 +161,17 @@ func TestLinkedByHand(t *testing.T) {
 	a := accounts(t)
 	give := func(email string, link Linked) error {
 		t.Helper()
-		e, err := a.Add(ID{7}, Person{Email: email}, at("a", "ADMIN"), &link)
+		e, err := a.Add(ids.ID{7}, Person{Email: email}, at("a", "ADMIN"), &link)
 		if err == nil {
 			a.ApplyAccessGiven(noon, e.(*AccessGiven))
 		}
 		return err
 	}
-	signsIn := func(issuer, subject string, want ID) {
+	signsIn := func(issuer, subject string, want ids.ID) {
 		t.Helper()
 		u, link, err := a.Identify(&Identity{Issuer: issuer, Subject: subject})
 		if err != nil {
-			if want != (ID{}) {
+			if want != (ids.ID{}) {
 				t.Errorf("%s of %s: %v", subject, issuer, err)
 			}
 			return
@@ -179,7 +181,7 @@ func TestLinkedByHand(t *testing.T) {
 		}
 		tokens := NewTokens(noon, rand.Text(), rand.Text())
 		a.ApplySessionStarted(noon, &SessionStarted{
-			Session: ID{100, byte(len(a.sessions))},
+			Session: ids.ID{100, byte(len(a.sessions))},
 			User:    u.ID,
 			Company: "a",
 			Link:    link,
@@ -189,8 +191,8 @@ func TestLinkedByHand(t *testing.T) {
 	if err := give("anna@example.com", linkTo("i", "anna-1")); err != nil {
 		t.Fatal(err)
 	}
-	signsIn("i", "anna-1", ID{1})
-	signsIn("j", "anna-1", ID{})
+	signsIn("i", "anna-1", ids.ID{1})
+	signsIn("j", "anna-1", ids.ID{})
 	if err := give("boris@example.com", linkTo("i", "anna-1")); !errors.Is(err, ErrLinked) {
 		t.Errorf("a subject that another user is linked to: %v", err)
 	}
@@ -200,14 +202,14 @@ func TestLinkedByHand(t *testing.T) {
 	if err := give("anna@example.com", linkTo("i", "boris-1")); !errors.Is(err, ErrLinked) {
 		t.Errorf("a subject that another user is linked to, of whatever issuer: %v", err)
 	}
-	signsIn("i", "boris-1", ID{2})
-	signsIn("i", "boris-1", ID{2})
-	signsIn("j", "boris-1", ID{}) // it is i's by now
+	signsIn("i", "boris-1", ids.ID{2})
+	signsIn("i", "boris-1", ids.ID{2})
+	signsIn("j", "boris-1", ids.ID{}) // it is i's by now
 	if err := give("anna@example.com", linkTo("i", "anna-2")); err != nil {
 		t.Fatal(err)
 	}
-	signsIn("i", "anna-1", ID{})
-	signsIn("i", "anna-2", ID{1})
+	signsIn("i", "anna-1", ids.ID{})
+	signsIn("i", "anna-2", ids.ID{1})
 	for _, u := range a.Users() {
 		if len(u.Links) != 1 {
 			t.Errorf("%v has the links %v, want one for the issuer", u.ID, u.Links)
@@ -249,7 +251,7 @@ func TestRemove(t *testing.T) {
 		}
 	}
 	e, err := a.Remove("ANNA@example.com")
-	if err != nil || *e != (UserRemoved{User: ID{1}}) {
+	if err != nil || *e != (UserRemoved{User: ids.ID{1}}) {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	a.ApplyUserRemoved(noon, e)

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 var (

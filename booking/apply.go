@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // How events of tickets change the state. What an event names must be there: the error says what is not, and

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // CheckCreated returns an error where a seat of a new booking belongs to another ticket. It sees the state

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // BenchmarkSell is of a booking for two on a run with many holds: a bus of 1,000 seats and eight stops, of

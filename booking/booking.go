@@ -20,8 +20,8 @@ import (
 	"strings"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // A Surplus is what the import of a timetable can bring about, though each sale was right: more passengers on

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // What a carrier changes of a run that may have been sold: it cancels it, moves it in time, or takes that

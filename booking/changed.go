@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // What becomes of the state once a carrier has changed a run, and what verify holds against it.

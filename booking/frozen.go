@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // Frozen is the state at an instant, to be read without the lock. Making one takes the same time however

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // listKey names a list: the numbers of a partner's bookings that leave on a UTC day, or of all of them.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // Pages of tickets are those of the whole list, wherever they begin, also after tickets were moved and

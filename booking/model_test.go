@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 var histories = flag.Int("histories", 150, "how many random histories TestNoSeatIsSoldTwice plays; .ci/run plays 400")

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // MoveRun decides that a run leaves so many minutes later than its timetable says. missed is the number of

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // carried is a run of oneTrip with one ticket, which its carrier moves.

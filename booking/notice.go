@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // What follows from the tickets besides what partners do with them: notices of what time alone did, what is

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // A state keeps each booking packed into one text: with its tickets it takes a third of what the structs do,

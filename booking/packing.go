@@ -3,7 +3,7 @@ package booking
 import (
 	"encoding/binary"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // AppendText appends a text after its length.

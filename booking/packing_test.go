@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // What is put in comes out, and of a text that was cut anywhere that is said.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // Outlook is what an action would do to a ticket.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // A state that is put back from a snapshot finds what the one before found: also where a forged journal has

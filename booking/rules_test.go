@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // sold returns a state with one booking of a ticket from the first stop to the last, made at an instant, and

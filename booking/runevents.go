@@ -1,8 +1,8 @@
 package booking
 
 import (
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // RunChange is a carrier's change of a run. It is immutable.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // SeatMap is who has which seat of a run, and from where to where, by a view of the state. What it points to

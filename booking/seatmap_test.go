@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // A map of the seats has those that are taken now, at the stops of the run as it is now: a hold that has run

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // key returns the name of the run, which is the same in all timetables.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // stops is how many the trip of oneTrip has.

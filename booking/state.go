@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/booking/seating"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // State remembers all bookings. It has no method that changes it: see [Recorder].

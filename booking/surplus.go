@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // Withdrawn returns the runs that have passengers and are no longer in the timetable in force, by day and

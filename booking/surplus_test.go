@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // The surplus is named to its end, up to 100 runs and seats; of what is beyond, it says how many there are.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // BenchmarkWrite writes a report of 100,000 orders of a server's bookings: by their creation, which is the

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

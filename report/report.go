@@ -12,7 +12,7 @@ import (
 	"sort"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // OrderBy is what a report's range and order go by (interface, Report).

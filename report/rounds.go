@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // Bookings are those that a report is made of. A booking.Frozen is some.

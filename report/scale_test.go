@@ -15,7 +15,7 @@ import (
 	"unsafe"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // many are bookings of ten tickets each, so many tickets in all, created in any order, several at the same

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 
 	"github.com/google/go-cmp/cmp"
 )

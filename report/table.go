@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // columns are a report's, in their order (decision reports.columns).

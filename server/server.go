@@ -26,6 +26,7 @@ import (
 	"waybill/auth"
 	"waybill/auth/oidc"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/schedule/journey"
 	"waybill/server/api/company"
 	"waybill/server/api/legacy"
@@ -108,7 +109,7 @@ type Config struct {
 type Loaded struct {
 	Hash      string
 	Timetable *schedule.Timetable
-	LastUses  map[auth.ID]*atomic.Int64
+	LastUses  map[ids.ID]*atomic.Int64
 }
 
 // web returns the part of the configuration that all rooms get.

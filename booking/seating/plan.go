@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // A Plan says which ticket has which seat of a run, on which part of the way.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/server/reach/ticket"
 )

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/front"

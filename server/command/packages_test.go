@@ -13,9 +13,9 @@ import (
 
 // leanPackages are those of the lean binary: all there are, but for server/lab and what only tests have.
 var leanPackages = []string{
-	"auth", "auth/oidc", "booking", "booking/ids",
+	"auth", "auth/oidc", "booking",
 	"booking/seating", "report", "schedule",
-	"schedule/gtfs", "schedule/journey", "server", "server/api/company",
+	"schedule/gtfs", "schedule/ids", "schedule/journey", "server", "server/api/company",
 	"server/api/legacy", "server/api/partner", "server/api/reference", "server/api/search",
 	"server/command", "server/command/terminal", "server/docs", "server/frame/resource",
 	"server/frame/web", "server/frame/words", "server/front", "server/ledger",

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"waybill/auth"
-	"waybill/booking/ids"
 	"waybill/store/journal"
 )
 
@@ -13,7 +12,7 @@ var accountKinds = []anyKind{
 		apply:  in(partners, auth.PartnerRecorder.ApplyKeyAdded),
 		offers: true,
 		after: func(s State, at journal.Stamp, e *auth.KeyAdded) {
-			s.feed(ids.ID(e.Partner)).keyLine = at.Seq // a partner without events can wait for one
+			s.feed(e.Partner).keyLine = at.Seq // a partner without events can wait for one
 		},
 	},
 	&kind[auth.KeysRevoked]{
@@ -21,7 +20,7 @@ var accountKinds = []anyKind{
 		apply:  in(partners, auth.PartnerRecorder.ApplyKeysRevoked),
 		offers: true,
 		after: func(s State, at journal.Stamp, e *auth.KeysRevoked) {
-			s.feed(ids.ID(e.Partner)).keyLine = at.Seq
+			s.feed(e.Partner).keyLine = at.Seq
 		},
 	},
 	&kind[auth.LegacyUsed]{

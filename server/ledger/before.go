@@ -7,7 +7,7 @@ import (
 	"maps"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 )
 

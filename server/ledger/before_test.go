@@ -12,8 +12,8 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/report"
+	"waybill/schedule/ids"
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
@@ -240,8 +240,8 @@ func TestALineThatLacksAMember(t *testing.T) {
 // Of the lines about users, sessions, messages and reports that name what is not there, too.
 func TestWhatOtherLinesNameMustBeThere(t *testing.T) {
 	nobody := ids.ID{9}
-	user, session := auth.ID(nobody), auth.ID(nobody)
-	vira := auth.ID{3}
+	user, session := nobody, nobody
+	vira := ids.ID{3}
 	added := &auth.UserAdded{User: vira, Access: auth.Access{Company: auth.Company{ID: "a"}}}
 	linked := &auth.Linked{Issuer: "x", Subject: auth.HashOf("y")}
 	for _, c := range []struct {
@@ -259,7 +259,7 @@ func TestWhatOtherLinesNameMustBeThere(t *testing.T) {
 		{&ledger.MessagesRetried{IDs: []string{"7-2"}}, "message 7-2"},
 		{&ledger.GeolocationSet{User: user}, "user " + nobody.String()},
 		{&report.Ordered{User: nobody, Company: "a"}, "user " + nobody.String()},
-		{&report.Ordered{User: ids.ID(vira), Company: "b"}, `access of user ` + vira.String() + ` to company "b"`},
+		{&report.Ordered{User: vira, Company: "b"}, `access of user ` + vira.String() + ` to company "b"`},
 		{&report.Completed{ID: nobody}, "report " + nobody.String()},
 		{&report.Downloaded{ID: nobody}, "report " + nobody.String()},
 		{&ledger.PersonalErased{Reports: []ids.ID{nobody}}, "report " + nobody.String()},
@@ -289,7 +289,7 @@ var model = ledger.NewCodec().Model()
 func stateOf(t testing.TB, partner ids.ID) ledger.State {
 	t.Helper()
 	s := model.New()
-	known := ledger.Entry{Event: &auth.KeyAdded{Partner: auth.ID(partner), Name: "anna"}}
+	known := ledger.Entry{Event: &auth.KeyAdded{Partner: partner, Name: "anna"}}
 	if err := model.Apply(s, journal.Stamp{}, known); err != nil {
 		t.Fatal(err)
 	}

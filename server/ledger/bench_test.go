@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/store/journal"

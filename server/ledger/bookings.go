@@ -5,10 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
 )
@@ -145,7 +144,7 @@ func (s State) settled(at journal.Stamp, e *booking.Settled, action booking.Acti
 
 // applyCreated adds a booking of a partner, who must be there.
 func applyCreated(s State, at journal.Stamp, e *booking.Created) error {
-	if s.Partners.ByID(auth.ID(e.Partner)) == nil {
+	if s.Partners.ByID(e.Partner) == nil {
 		return fmt.Errorf("booking %s is of partner %s, which does not exist", e.ID, e.Partner)
 	}
 	return s.inner.bookings.ApplyCreated(booking.Line(at), e)

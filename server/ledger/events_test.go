@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/store/durable"
 	"waybill/store/inspect"
@@ -47,7 +47,7 @@ func TestAFeedCountsTheEventsThatAreRead(t *testing.T) {
 func lengths(s ledger.State) map[ids.ID]int {
 	n := map[ids.ID]int{}
 	for _, p := range s.Partners.All() {
-		n[ids.ID(p.ID)] = s.EventFeed(ids.ID(p.ID)).Len()
+		n[p.ID] = s.EventFeed(p.ID).Len()
 	}
 	return n
 }

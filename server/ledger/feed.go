@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server"
 	"waybill/server/api/partner"
 	"waybill/server/frame/resource"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/store/journal"
 )
 

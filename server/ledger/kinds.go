@@ -9,8 +9,8 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/report"
+	"waybill/schedule/ids"
 	"waybill/store/journal"
 )
 

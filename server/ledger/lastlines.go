@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/store/journal"
 )
 

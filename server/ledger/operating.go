@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 
-	"waybill/auth"
 	"waybill/report"
 	"waybill/store/journal"
 )
@@ -13,7 +12,7 @@ var operatingKinds = []anyKind{
 	&kind[report.Ordered]{
 		name: "report.ordered",
 		apply: func(s State, at journal.Stamp, e *report.Ordered) error {
-			if err := s.Accounts.CheckAccess(auth.ID(e.User), e.Company); err != nil {
+			if err := s.Accounts.CheckAccess(e.User, e.Company); err != nil {
 				return err
 			}
 			return s.inner.reports.ApplyOrdered(at.Time, e)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
 )

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/store/journal"
 )
 
@@ -79,7 +78,7 @@ var runKinds = []anyKind{
 type ManifestRead struct {
 	Run        ids.RunName `json:"run"`
 	Passengers int         `json:"passengers"`
-	User       *auth.ID    `json:"user,omitempty"`
+	User       *ids.ID     `json:"user,omitempty"`
 	Company    string      `json:"company,omitempty"` // the user's, by id
 }
 

@@ -11,9 +11,9 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 )
 

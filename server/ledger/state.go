@@ -32,9 +32,9 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 	"waybill/store/journal"
 )
@@ -245,9 +245,9 @@ type (
 	// GeolocationSet says that a user turned the geolocation of a bus's FMS object on or off, whatever
 	// timetables say.
 	GeolocationSet struct {
-		Object string  `json:"fmsObject"`
-		On     bool    `json:"isGeolocation"`
-		User   auth.ID `json:"user"`
+		Object string `json:"fmsObject"`
+		On     bool   `json:"isGeolocation"`
+		User   ids.ID `json:"user"`
 	}
 	// WorldForked says that the directory is a world of a test bench, and where it has left its parent
 	// directory (decision worlds.forks). The world does not send messages that its parent had yet to send.

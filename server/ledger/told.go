@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 )
 

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // How many bytes the journal line of an event has at most. A disk that has no room for them refuses the

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/report"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/store/durable"
 )

@@ -16,9 +16,9 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -40,7 +40,7 @@ func (s *Portal) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 	e := &report.Ordered{
 		ID:      s.NewID(),
 		Company: p.Access.Company.ID,
-		User:    ids.ID(p.User.ID),
+		User:    p.User.ID,
 		OrderBy: report.DepartureDate,
 	}
 	is := func(v string) bool {
@@ -286,7 +286,7 @@ func (s *Portal) writeReport(x *report.Report) error {
 		frozen.Step = pace.Step
 		now = at
 		for _, p := range st.Partners.All() {
-			names[ids.ID(p.ID)] = p.Name
+			names[p.ID] = p.Name
 		}
 	})
 	if err != nil {

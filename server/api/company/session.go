@@ -192,8 +192,8 @@ func (s *Portal) PostLogin(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Keys may have to be fetched for this, so not under the lock.
 	who, wrong := s.identity.Verify(r.Context(), idToken, now)
-	session := auth.ID(s.NewID())
-	salt := auth.ID(s.NewID())
+	session := s.NewID()
+	salt := s.NewID()
 	err = s.signIn(w, r, func(st ledger.State, at time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
 		if wrong != nil {
 			return nil, wrong

@@ -7,7 +7,6 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/server/api/partner"
 	"waybill/server/api/search"
@@ -120,9 +119,9 @@ func (s *Adapter) ListOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 	created := q.OptionalDay("createdAt")
 	return web.ShowPage(s.Core, w, q, "orders", web.MaxBookings,
 		func(st ledger.State, skip, take int) (func() ([]booking.Order, int), uint64) {
-			orders := st.Bookings.Orders(ids.ID(p.ID), leaves, created)
+			orders := st.Bookings.Orders(p.ID, leaves, created)
 			list := func() ([]booking.Order, int) { return orders.Page(skip, take) }
-			return list, st.PartnerLine(ids.ID(p.ID))
+			return list, st.PartnerLine(p.ID)
 		}, s.writeOrder)
 }
 
@@ -159,7 +158,7 @@ func (s *Adapter) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	if err != nil {
 		return err
 	}
-	sel := booking.Selection{Partner: ids.ID(p.ID)}
+	sel := booking.Selection{Partner: p.ID}
 	action, err := readPatch(in, &sel)
 	if err != nil {
 		return err

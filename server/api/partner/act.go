@@ -9,7 +9,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -55,7 +55,7 @@ func (s *Seller) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner)
 		err = cmp.Or(missing, err)
 	}
 	return booking.Selection{
-		Partner: ids.ID(p.ID),
+		Partner: p.ID,
 		Booking: &id,
 		Tickets: tickets,
 	}, err

@@ -7,8 +7,8 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/api/search"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
@@ -92,7 +92,7 @@ func (s *Seller) Create(r *http.Request, p *auth.Partner, in *NewBooking,
 	}
 	e := &booking.Created{
 		ID:         s.NewID(),
-		Partner:    ids.ID(p.ID),
+		Partner:    p.ID,
 		Request:    web.RequestID(r),
 		Passengers: in.passengers,
 		Salt:       s.NewID(),
@@ -205,7 +205,7 @@ func (s *Seller) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	only := q.OptionalDay("departureDate")
 	return web.ShowPage(s.Core, w, q, "bookings", web.MaxBookings,
 		func(st ledger.State, skip, take int) (func() ([]*booking.Booking, int), uint64) {
-			return web.Page(st.Bookings.List(ids.ID(p.ID), only, skip, take)), st.PartnerLine(ids.ID(p.ID))
+			return web.Page(st.Bookings.List(p.ID, only, skip, take)), st.PartnerLine(p.ID)
 		}, func(w *wire.Writer, b *booking.Booking, now time.Time) {
 			s.resources.Booking(w, "", b, now)
 		})
@@ -216,7 +216,7 @@ func (s *Seller) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now
 	// Another partner's booking is answered as if it were not there.
 	id := ids.Of(r.PathValue("id"))
 	err = s.Store.ViewOn(func(st ledger.State, at time.Time) uint64 {
-		b = st.Bookings.Booking(ids.ID(p.ID), id)
+		b = st.Bookings.Booking(p.ID, id)
 		now = at
 		return restsOn(st, b)
 	})
@@ -281,7 +281,7 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 func (s *Seller) ViewTicket(r *http.Request,
 	p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
 	err = s.Store.ViewOn(func(st ledger.State, at time.Time) uint64 {
-		b, t = st.Bookings.Ticket(ids.ID(p.ID), ids.Of(r.PathValue("id")))
+		b, t = st.Bookings.Ticket(p.ID, ids.Of(r.PathValue("id")))
 		now = at
 		return restsOn(st, b)
 	})

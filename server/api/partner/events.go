@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -30,10 +30,10 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		return err
 	}
 	// A partner with too many waiting requests is answered at once, as if the wait were over.
-	if wait > 0 && !s.Polls.enter(ids.ID(p.ID)) {
+	if wait > 0 && !s.Polls.enter(p.ID) {
 		wait = 0
 	} else if wait > 0 {
-		defer s.Polls.leave(ids.ID(p.ID))
+		defer s.Polls.leave(p.ID)
 	}
 	// One timer for the whole wait, however often the request is woken meanwhile.
 	over := time.After(time.Duration(wait) * time.Second)
@@ -47,20 +47,20 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 			if gone = web.Again(r, st, now); gone != nil {
 				return live.All
 			}
-			f := st.EventFeed(ids.ID(p.ID))
+			f := st.EventFeed(p.ID)
 			lines, before = f.After(after, take)
 			total = f.Len()
 			if wait > 0 && len(lines) == 0 {
 				changed = f.Changed()
 			}
-			return st.PartnerLine(ids.ID(p.ID))
+			return st.PartnerLine(p.ID)
 		})
 		if err := cmp.Or(err, gone); err != nil {
 			return err
 		}
 		if changed == nil {
 			// There are events to show, or the request does not wait for any.
-			return s.showEvents(w, ids.ID(p.ID), lines, before, after, total)
+			return s.showEvents(w, p.ID, lines, before, after, total)
 		}
 		conn.Idle() // the connection may be closed if its place is needed
 		select {

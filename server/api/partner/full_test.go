@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"

@@ -15,7 +15,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -143,7 +143,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 			salt: s.NewID(),
 		}
 		name := ledger.RequestKey{
-			Partner: ids.ID(p.ID),
+			Partner: p.ID,
 			Key:     key,
 		}
 		// Requests under way are looked up before those that are known. The other way round, a request that

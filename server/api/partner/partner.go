@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/api/search"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"waybill/auth"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/schedule/journey"
 	"waybill/server/frame/web"
 	"waybill/server/ledger/wire"
@@ -93,7 +93,7 @@ func (x *rows) write(w *wire.Writer, f *Found) {
 		x.writeSigned(w, x.payload)
 		w.Raw("", text.Row())
 	} else {
-		x.offer.fill(f, auth.ID{}) // anybody's: a schedule is asked for without a key
+		x.offer.fill(f, ids.ID{}) // anybody's: a schedule is asked for without a key
 		x.payload = x.offer.append(x.payload[:0])
 		x.writeSigned(w, x.payload)
 		start := len(w.B)

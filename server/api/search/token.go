@@ -8,6 +8,7 @@ import (
 
 	"waybill/auth"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/schedule/journey"
 	"waybill/server/frame/web"
 	"waybill/server/ledger/wire"
@@ -18,7 +19,7 @@ var ErrOfferExpired = errors.New("search: offer expired")
 
 // Offer is what an offer token carries: a journey, its fares, until when, and for whom.
 type Offer struct {
-	partner auth.ID // zero: for every partner
+	partner ids.ID // zero: for every partner
 	Expires time.Time
 	Legs    []schedule.LegRef
 	fares   []Fare
@@ -113,7 +114,7 @@ func (o *Offer) append(b []byte) []byte {
 }
 
 // ReadOffer checks a token shown by a partner. Errors: auth.ErrMalformed, ErrOfferExpired.
-func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer, error) {
+func (s *Finder) ReadOffer(token string, partner ids.ID, now time.Time) (*Offer, error) {
 	b, err := s.Ring.Load().Open(token)
 	if err != nil || len(b) < headSize {
 		return nil, auth.ErrMalformed
@@ -121,10 +122,10 @@ func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer
 	b = b[1:]
 	expires := int64(binary.BigEndian.Uint64(b[idSize:]))
 	o := &Offer{
-		partner: auth.ID(b[:idSize]),
+		partner: ids.ID(b[:idSize]),
 		Expires: time.UnixMilli(expires).UTC(),
 	}
-	if o.partner != (auth.ID{}) && o.partner != partner {
+	if o.partner != (ids.ID{}) && o.partner != partner {
 		return nil, auth.ErrMalformed // it was shown to somebody else
 	}
 	n := int(b[idSize+timeSize])
@@ -163,7 +164,7 @@ func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer
 }
 
 // fill makes an offer that of a journey to a partner. What it had before makes room.
-func (o *Offer) fill(f *Found, partner auth.ID) {
+func (o *Offer) fill(f *Found, partner ids.ID) {
 	o.partner = partner
 	o.Expires = f.at.Add(web.OfferLife)
 	o.Legs = o.Legs[:0]

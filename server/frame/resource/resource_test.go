@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 )
 

@@ -35,8 +35,8 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/store/durable"
 	"waybill/store/live"

@@ -10,8 +10,8 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/report"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 	"waybill/store/live"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/store/live"
 )

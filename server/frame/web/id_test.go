@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 )
 
 // No id's text starts with a dash, and of all others none is turned down.

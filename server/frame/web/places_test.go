@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/schedule/ids"
 	"waybill/server/ledger/wire"
 )
 
@@ -38,8 +39,8 @@ func (a *asker) page(ctx context.Context) error {
 // Decision places.half: no partner, from however many addresses, and no address, whoever calls from there,
 // has more than half of the places. So another is answered, however many pages they ask for.
 func TestNobodyHasAllPlaces(t *testing.T) {
-	many := &auth.Partner{ID: auth.ID{1}}
-	other := &auth.Partner{ID: auth.ID{2}}
+	many := &auth.Partner{ID: ids.ID{1}}
+	other := &auth.Partner{ID: ids.ID{2}}
 	for what, c := range map[string]struct{ first, second, other *asker }{
 		"a partner from two addresses": {
 			&asker{id: many, address: "192.0.2.1:1"},

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
@@ -195,7 +195,7 @@ func (s *Bench) failMessages(rule *counted, route string, answer *heldAnswer, r 
 	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2/bookings/"), "/")
 	p := &promise{
 		legacy:  route == legacyRoute,
-		partner: ids.ID(caller.ID),
+		partner: caller.ID,
 		booking: ids.Of(id),
 		action:  actions[route],
 		rule:    rule,

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/api/partner"
 	"waybill/server/docs"
 	"waybill/server/frame/web"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server"
 	"waybill/server/ledger"
 	"waybill/store/durable"

@@ -25,10 +25,10 @@ func AddUser(t testing.TB, s *server.Server, by ledger.By, p auth.Person, passwo
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Salt = auth.ID(s.NewID())
+	p.Salt = s.NewID()
 	p.Password = onceHashed(t, password)
 	_, err = s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
-		e, err := st.Accounts.Add(auth.ID(s.NewID()), p, auth.Access{
+		e, err := st.Accounts.Add(s.NewID(), p, auth.Access{
 			Company: web.CompanyOf(company),
 			Role:    role,
 		}, nil)

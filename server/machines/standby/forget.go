@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/store/durable"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/store/durable"
 )

@@ -183,7 +183,7 @@ func (s *Executor) AddPartner(name string, companies []string) (key string, err 
 func (s *Executor) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
 	key, hash := auth.NewKey(s.Config.Random)
 	err = s.administer(by, func(st ledger.State, _ time.Time) (ledger.Event, error) {
-		return st.Partners.AddKey(auth.ID(s.NewID()), name, companies, hash)
+		return st.Partners.AddKey(s.NewID(), name, companies, hash)
 	})
 	return key, err
 }
@@ -247,7 +247,7 @@ func (s *Executor) addUser(by ledger.By, p auth.Person, password, slug string, r
 	if err != nil {
 		return false, err
 	}
-	p.Salt = auth.ID(s.NewID())
+	p.Salt = s.NewID()
 	if link != nil {
 		link.Salt = p.Salt
 	}
@@ -255,7 +255,7 @@ func (s *Executor) addUser(by ledger.By, p auth.Person, password, slug string, r
 		p.Password = auth.NewPassword(s.Config.Random, password) // not under the lock: it takes long
 	}
 	err = s.administer(by, func(st ledger.State, _ time.Time) (ledger.Event, error) {
-		e, err := st.Accounts.Add(auth.ID(s.NewID()), p, auth.Access{
+		e, err := st.Accounts.Add(s.NewID(), p, auth.Access{
 			Company: web.CompanyOf(of),
 			Role:    role,
 		}, link)

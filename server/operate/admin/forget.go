@@ -13,8 +13,8 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/report"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
@@ -44,8 +44,8 @@ type erasure struct {
 	pace   *durable.Pace   // at which that is
 	begun  uint64          // the first line that this forget wrote; 0 before
 
-	lines []uint64         // found since the last line was written
-	users map[auth.ID]bool // who are gone and had the address
+	lines []uint64        // found since the last line was written
+	users map[ids.ID]bool // who are gone and had the address
 	// completions has, by report, the lines that have the hash of its file.
 	completions map[ids.ID][]uint64
 	told        bool // a line names the reports: those that are written after it have no names
@@ -66,7 +66,7 @@ func (s *Executor) adminForget(a *Act) (string, error) {
 		held:   map[ids.ID]bool{},
 		code:   ledger.NewCodec(),
 		pace:   s.Store.Pace(),
-		users:  map[auth.ID]bool{},
+		users:  map[ids.ID]bool{},
 
 		completions: map[ids.ID][]uint64{},
 	}
@@ -263,7 +263,7 @@ func (x *erasure) line(l *journal.Line) error {
 }
 
 // userIsGone reports whether a user was removed. One who was added since the erasure began is not meant.
-func (x *erasure) userIsGone(id auth.ID) bool {
+func (x *erasure) userIsGone(id ids.ID) bool {
 	gone := false
 	err := x.s.Store.View(func(st ledger.State, _ time.Time) {
 		gone = st.Accounts.User(id) == nil

@@ -9,8 +9,8 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 )

@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/operate/carrier"
 )

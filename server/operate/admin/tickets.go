@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 )

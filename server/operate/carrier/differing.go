@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // Differing is a run of the timetable in force that does not do what tickets for it say, as these are of an

@@ -11,8 +11,8 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/docs"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
@@ -22,7 +22,7 @@ import (
 // Reader names the reader of a manifest: an operator, or a user of a company.
 type Reader struct {
 	By      *ledger.By // the operator; nil is a user
-	User    auth.ID
+	User    ids.ID
 	Company string // by id: the user's, who reads of its runs only
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 )
 

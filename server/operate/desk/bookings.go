@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/docs"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/operate/carrier"
 )
 

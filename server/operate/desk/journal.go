@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
 	"waybill/server/proof/witness"

@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
 	"waybill/server/reach/outbox"

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/verify"

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking/ids"
 	"waybill/report"
+	"waybill/schedule/ids"
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
@@ -372,7 +372,7 @@ func TestExportOfWhatIsImplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user := auth.ID{1}
+	user := ids.ID{1}
 	link := auth.Linked{Subject: auth.HashOf("subject")}
 	done := ids.ID{9}
 	record := func(events ...ledger.Event) {
@@ -391,7 +391,7 @@ func TestExportOfWhatIsImplied(t *testing.T) {
 			Person: auth.Person{Email: "a@example.com"},
 		},
 		&auth.SessionStarted{
-			Session: auth.ID{2},
+			Session: ids.ID{2},
 			User:    user,
 			Company: "c",
 			Tokens:  auth.NewTokens(clock.Now(), "a", "b"),
@@ -399,7 +399,7 @@ func TestExportOfWhatIsImplied(t *testing.T) {
 		&report.Ordered{
 			ID:       done,
 			Company:  "c",
-			User:     ids.ID(user),
+			User:     user,
 			OrderBy:  report.CreatedAt,
 			Start:    clock.Now(),
 			End:      clock.Now(),
@@ -411,7 +411,7 @@ func TestExportOfWhatIsImplied(t *testing.T) {
 	clock.Move(40 * 24 * time.Hour)
 	record(
 		&auth.SessionStarted{
-			Session: auth.ID{3},
+			Session: ids.ID{3},
 			User:    user,
 			Company: "c",
 			Tokens:  auth.NewTokens(clock.Now(), "c", "d"),
@@ -426,7 +426,7 @@ func TestExportOfWhatIsImplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	for table, want := range map[string]string{
-		"sessions":   `^\[\[session_id .*\] \[` + fmt.Sprint(auth.ID{3}) + ` .*\]\]$`,
+		"sessions":   `^\[\[session_id .*\] \[` + fmt.Sprint(ids.ID{3}) + ` .*\]\]$`,
 		"reports":    ` 2026-11-20T08:00:00.000Z   \]\]$`, // not completed, nor downloaded, and no hash
 		"identities": ` \? \S+\]\]$`,
 	} {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"

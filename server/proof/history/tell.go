@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/store/durable"
 	"waybill/store/journal"

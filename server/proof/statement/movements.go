@@ -5,8 +5,8 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/store/journal"
@@ -75,7 +75,7 @@ var tells = map[string]bool{
 func (m *Movements) Apply(at journal.Stamp, event ledger.Event) (list []Movement, err error) {
 	switch e := event.(type) {
 	case *auth.KeyAdded:
-		m.partners[ids.ID(e.Partner)] = e.Name
+		m.partners[e.Partner] = e.Name
 	case *booking.Created:
 		err = m.sold(e)
 	case *booking.RunMoved:

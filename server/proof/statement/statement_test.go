@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/proof/events"

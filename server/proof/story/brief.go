@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/store/journal"

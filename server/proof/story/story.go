@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/store/journal"
@@ -57,9 +57,9 @@ func (t teller) account(event ledger.Event) string {
 			e.Name, e.Partner, e.Hash, e.Companies)
 	case *auth.KeysRevoked:
 		return fmt.Sprintf("partner revoke: the keys with the hashes %s of %s", e.Hashes,
-			t.partner(ids.ID(e.Partner)))
+			t.partner(e.Partner))
 	case *auth.LegacyUsed:
-		return t.partner(ids.ID(e.Partner)) + " calls the legacy interface, for the first time on this day"
+		return t.partner(e.Partner) + " calls the legacy interface, for the first time on this day"
 	// Names and addresses are personal, and stand in the line where they can be erased.
 	case *auth.UserAdded:
 		return fmt.Sprintf("user add: the new user %s is %s of company %q%s", e.User, e.Access.Role,
@@ -118,7 +118,7 @@ func (t teller) operation(event ledger.Event) string {
 
 // partner returns a partner in words. A partner that was ever named is there: none is deleted.
 func (t teller) partner(id ids.ID) string {
-	return fmt.Sprintf("partner %q", t.Partners.ByID(auth.ID(id)).Name)
+	return fmt.Sprintf("partner %q", t.Partners.ByID(id).Name)
 }
 
 // linked says whom a user is linked to by an event; "" where by none.

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"waybill/auth"
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/store/chain"
 	"waybill/store/durable"
@@ -127,7 +126,7 @@ func (x *sales) replace(next *edition, now time.Time) {
 // sale returns what is wrong with a sale. Its price is that of an offer, whose timetable may have been
 // replaced; all else is of the timetable in force (decision verify.forms).
 func (x *sales) sale(s ledger.State, at journal.Stamp, e *booking.Created) error {
-	p := s.Partners.ByID(auth.ID(e.Partner))
+	p := s.Partners.ByID(e.Partner)
 	if p == nil {
 		return fmt.Errorf("booking %s is of partner %s, which does not exist", e.ID, e.Partner)
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
 	"waybill/store/durable"

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server"
 	"waybill/server/frame/web"
 	"waybill/server/lab/rig"

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"waybill/booking"
-	"waybill/booking/ids"
+	"waybill/schedule/ids"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
 )

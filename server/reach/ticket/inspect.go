@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/store/checkpoint"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 )
 
 // Runs finds the runs that codes are of: among what was sold, and else in a timetable. A code has no more of

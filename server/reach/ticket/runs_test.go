@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/ids"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/ids"
 )
 
 // demoIn returns the demo's timetable with the clocks of its companies in a zone, and each trip some seconds

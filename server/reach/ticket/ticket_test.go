@@ -18,8 +18,8 @@ import (
 	"unicode/utf8"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/store/durable"
 )
 

@@ -1,5 +1,5 @@
-// Package ids holds what bookings, tickets, partners and runs are named by, and how that is written: as
-// URL-safe text in which every bit counts, so that two texts never name the same.
+// Package ids holds what bookings, tickets, partners, users and runs are named by, and how that is written:
+// as URL-safe text in which every bit counts, so that two texts never name the same.
 package ids
 
 import (
@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// ID names a booking, a ticket or a partner: 128 random bits.
+// ID names a booking, a ticket, a partner, a user or a session: 128 random bits.
 type ID [16]byte
 
 // RunID names a run in the form it was sold in, by its content.
