@@ -1,17 +1,14 @@
 package chain
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"waybill/store/checkpoint"
-	"waybill/store/durable"
 	"waybill/store/journal"
 	"waybill/store/note"
 )
@@ -138,28 +135,29 @@ func orMissing(name string, err error, but string) error {
 // spare reports that it is not needed, unless it is a whole note.
 func (n *Notes) addLog(name string, key ed25519.PublicKey, each func([]byte, checkpoint.Checkpoint),
 	spare func() bool) error {
-	return durable.Read(n.FS, name, func(f *io.SectionReader) error {
-		notes := bufio.NewScanner(f)
-		notes.Split(note.Split)
-		var bad error
-		whole := false
-		for number := 1; notes.Scan(); number++ {
-			if bad != nil {
-				return bad
-			}
-			var c checkpoint.Checkpoint
-			c, bad = n.Add(notes.Bytes(), key, fmt.Sprintf("%s (number %d)", name, number))
-			_, err := note.Parse(bytes.TrimSuffix(notes.Bytes(), journal.Newline))
-			if whole = !errors.Is(err, note.ErrForm); bad == nil {
-				each(notes.Bytes(), c)
-			}
-		}
-		if bad != nil && (whole || !spare()) {
+	var bad error
+	whole := false
+	number := 0
+	err := checkpoint.ScanLog(n.FS, name, func(signed []byte) error {
+		if bad != nil {
 			return bad
 		}
-		n.Spoilt = cmp.Or(n.Spoilt, bad)
-		return notes.Err()
+		number++
+		var c checkpoint.Checkpoint
+		c, bad = n.Add(signed, key, fmt.Sprintf("%s (number %d)", name, number))
+		_, err := note.Parse(bytes.TrimSuffix(signed, journal.Newline))
+		if whole = !errors.Is(err, note.ErrForm); bad == nil {
+			each(signed, c)
+		}
+		return nil
 	})
+	if err == nil && bad != nil && (whole || !spare()) {
+		err = bad
+	}
+	if err == nil {
+		n.Spoilt = cmp.Or(n.Spoilt, bad)
+	}
+	return err
 }
 
 // addEarlier takes up the notes of the names that the directory had before.

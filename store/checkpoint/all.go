@@ -43,12 +43,22 @@ func eachOf(fsys durable.ReadFS, from Earlier, visit func(Note)) error {
 	if err != nil {
 		return err
 	}
-	return durable.Read(fsys, from.Log, func(f *io.SectionReader) error {
+	return ScanLog(fsys, from.Log, func(signed []byte) error {
+		if n, ok := readNote(signed, key); ok {
+			visit(n)
+		}
+		return nil
+	})
+}
+
+// ScanLog calls visit for each note of a log, with the blank line after it, which a crash may have cut off.
+func ScanLog(fsys durable.ReadFS, name string, visit func(signed []byte) error) error {
+	return durable.Read(fsys, name, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
 		notes.Split(note.Split)
 		for notes.Scan() {
-			if n, ok := readNote(notes.Bytes(), key); ok {
-				visit(n)
+			if err := visit(notes.Bytes()); err != nil {
+				return err
 			}
 		}
 		return notes.Err()

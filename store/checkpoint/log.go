@@ -118,20 +118,20 @@ func (s *Log) thin() error {
 	if s.size < s.thinAt {
 		return nil
 	}
-	text, err := durable.ReadFile(s.FS, LogFile)
+	var notes []loggedNote
+	whole := true
+	err := ScanLog(s.FS, LogFile, func(signed []byte) error {
+		c, ok := ReadLogged(signed)
+		whole = whole && ok
+		notes = append(notes, loggedNote{bytes.Clone(signed), c.Time})
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	var notes []loggedNote
-	for rest := text; len(rest) > 0; {
-		end, signed, _ := note.Split(rest, true)
-		c, ok := ReadLogged(signed)
-		if !ok {
-			s.thinAt = 2 * s.size
-			return nil
-		}
-		notes = append(notes, loggedNote{signed, c.Time})
-		rest = rest[end:]
+	if !whole {
+		s.thinAt = 2 * s.size
+		return nil
 	}
 	kept := bytes.Join(thinned(notes), nil)
 	if err := durable.PublishText(s.FS, ".", LogFile, kept); err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
-	"waybill/store/note"
 )
 
 // cutNotes removes the notes of lines after one from a directory that nobody has open: from all logs, and
@@ -35,21 +34,19 @@ func cutNotes(fsys durable.FS, last uint64) error {
 // cutLog removes from a log the notes of lines after one, and what is no note. It returns the last note
 // that stays, nil where none does.
 func cutLog(fsys durable.FS, name string, last uint64) (newest []byte, err error) {
-	text, err := durable.ReadFile(fsys, name)
+	var kept []byte
+	err = checkpoint.ScanLog(fsys, name, func(signed []byte) error {
+		if c, ok := checkpoint.ReadLogged(signed); ok && c.Seq <= last {
+			kept = append(kept, signed...)
+			newest = bytes.Clone(bytes.TrimSuffix(signed, []byte("\n")))
+		}
+		return nil
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
-	}
-	var kept []byte
-	for len(text) > 0 {
-		end, signed, _ := note.Split(text, true)
-		text = text[end:]
-		if c, ok := checkpoint.ReadLogged(signed); ok && c.Seq <= last {
-			kept = append(kept, signed...)
-			newest = bytes.TrimSuffix(signed, []byte("\n"))
-		}
 	}
 	return newest, durable.PublishText(fsys, ".", name, kept)
 }
