@@ -76,7 +76,7 @@ func (s *Portal) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 		return err
 	}
 	var made *report.Report
-	seq, err := s.Update(r, func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+	seq, err := s.Update(w, func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		// Counted under the lock, so that many orders at a time are not more than one after another.
 		if st.Reports.Waiting(e.Company) >= web.MaxQueuedReports {
 			return nil, errManyReports
@@ -371,7 +371,7 @@ func (s *Portal) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.
 	}); err != nil {
 		return err
 	}
-	seq, err := s.Update(r, func(ledger.State, time.Time) ([]ledger.Entry, error) {
+	seq, err := s.Update(w, func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return ledger.Entries(e), nil
 	}, nil)
 	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {

@@ -28,7 +28,7 @@ const guideLink = `<` + web.GuidePath + `>; rel="deprecation"; type="text/html",
 func (s *Adapter) Partner(h web.PartnerHandler) http.HandlerFunc {
 	answer := web.Identified(s.Core, web.ErrForbidden,
 		func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-			if err := s.partner.UseLegacy(r, p); err != nil {
+			if err := s.partner.UseLegacy(w, p); err != nil {
 				return err
 			}
 			s.Counts.CountLegacy(r.Pattern)
@@ -88,7 +88,7 @@ func (s *Adapter) PostOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 	if err != nil {
 		return err
 	}
-	b, now, seq, err := s.partner.Create(r, p, partner.ReadNewBooking(in, IgnoredFields),
+	b, now, seq, err := s.partner.Create(w, r, p, partner.ReadNewBooking(in, IgnoredFields),
 		new(partner.Attempt))
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *Adapter) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	var orders []booking.Order
 	var now time.Time
 	// The tickets may be of several bookings: all are changed, or none.
-	seq, err := s.partner.Perform(r, sel, action, new(partner.Attempt), func(st ledger.State, at time.Time) {
+	seq, err := s.partner.Perform(w, r, sel, action, new(partner.Attempt), func(st ledger.State, at time.Time) {
 		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at
 	})

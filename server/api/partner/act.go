@@ -30,7 +30,7 @@ func (s *Seller) Act(action booking.Action) keyedHandler {
 		// Earlier attempts under the same key may have got through some of the tickets.
 		sel.Done = try.done
 		try.willAnswer(http.StatusOK, write)
-		seq, err := s.Perform(r, sel, action, try, func(st ledger.State, at time.Time) {
+		seq, err := s.Perform(w, r, sel, action, try, func(st ledger.State, at time.Time) {
 			b = st.Bookings.Booking(sel.Partner, *sel.Booking)
 			now = at
 		})
@@ -77,7 +77,8 @@ type deed struct {
 //
 // Without a provider the action is done by one update. With one, an update marks the tickets as asked, each
 // answer is kept by an update of its own, and one more closes the request where it has an Idempotency-Key.
-func (s *Seller) Perform(r *http.Request, sel booking.Selection, action booking.Action, try *Attempt,
+func (s *Seller) Perform(w http.ResponseWriter, r *http.Request, sel booking.Selection,
+	action booking.Action, try *Attempt,
 	after func(ledger.State, time.Time)) (seq uint64, err error) {
 	// Decided under the lock, with the state as it then is.
 	d := &deed{
@@ -88,7 +89,7 @@ func (s *Seller) Perform(r *http.Request, sel booking.Selection, action booking.
 		try:     try,
 		asks:    s.provider.For(r.Context()) != nil,
 	}
-	seq, err = s.Update(r, d.decide, func(st ledger.State, now time.Time) {
+	seq, err = s.Update(w, d.decide, func(st ledger.State, now time.Time) {
 		s.provider.Take(d.asked)
 		after(st, now)
 	})

@@ -30,7 +30,7 @@ func (s *Seller) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Par
 	if err != nil {
 		return err
 	}
-	b, now, seq, err := s.Create(r, p, ReadNewBooking(in, nil), try)
+	b, now, seq, err := s.Create(w, r, p, ReadNewBooking(in, nil), try)
 	if err == nil {
 		web.Wrote(w, seq)
 		web.Send(w, http.StatusCreated, s.bookingReply(&b, &now))
@@ -77,7 +77,7 @@ func ReadNewBooking(r *wire.Reader, ignored []string) *NewBooking {
 }
 
 // Create sells what a request asks for. It returns the booking, the instant, and the number of its line.
-func (s *Seller) Create(r *http.Request, p *auth.Partner, in *NewBooking,
+func (s *Seller) Create(w http.ResponseWriter, r *http.Request, p *auth.Partner, in *NewBooking,
 	try *Attempt) (b *booking.Booking, now time.Time, seq uint64, err error) {
 	try.willAnswer(http.StatusCreated, s.bookingReply(&b, &now))
 	if _, err = s.Store.Glance(func(_ ledger.State, at time.Time) {
@@ -101,7 +101,7 @@ func (s *Seller) Create(r *http.Request, p *auth.Partner, in *NewBooking,
 	for range in.passengers {
 		e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.NewID()})
 	}
-	seq, err = s.Update(r, func(st ledger.State, at time.Time) ([]ledger.Entry, error) {
+	seq, err = s.Update(w, func(st ledger.State, at time.Time) ([]ledger.Entry, error) {
 		// If an import or a change of a run came in between, the offer is looked up again, under the lock.
 		// Without the lock each new try could come too late.
 		if st.Timetable() != sale.Timetable {

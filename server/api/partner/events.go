@@ -44,7 +44,7 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		var changed <-chan struct{}
 		var gone error // the key may have been revoked while the request waited
 		err := s.Store.ViewOn(func(st ledger.State, now time.Time) uint64 {
-			if gone = web.Again(r, st, now); gone != nil {
+			if gone = web.Again(w, st, now); gone != nil {
 				return live.All
 			}
 			f := st.EventFeed(p.ID)

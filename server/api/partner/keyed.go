@@ -157,7 +157,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		var gone error // who has no valid key any more is not told what is known
 		err = s.Store.View(func(st ledger.State, now time.Time) {
 			known = st.KeyedRequests.Find(name, now)
-			gone = web.Again(r, st, now)
+			gone = web.Again(w, st, now)
 		})
 		if errors.Is(err, live.ErrSilent) && (busy || known != nil) {
 			return web.ErrSilentAgain
@@ -179,7 +179,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 			try.done = known.Done
 		}
 		err = h(w, r, p, try)
-		return s.keepRefusal(r, name.Partner, try, err)
+		return s.keepRefusal(w, r, name.Partner, try, err)
 	}
 }
 
@@ -208,7 +208,8 @@ func oneForm(b []byte) []byte {
 
 // keepRefusal journals a 409 of pay, book and cancel, which a repetition gets again. A 409 that only lasts
 // until the provider has answered is not kept.
-func (s *Seller) keepRefusal(r *http.Request, partner ids.ID, try *Attempt, err error) error {
+func (s *Seller) keepRefusal(w http.ResponseWriter, r *http.Request, partner ids.ID, try *Attempt,
+	err error) error {
 	if err == nil {
 		return nil
 	}
@@ -222,7 +223,7 @@ func (s *Seller) keepRefusal(r *http.Request, partner ids.ID, try *Attempt, err 
 		return err
 	}
 	try.willAnswer(f.Status, f.Write)
-	_, failed := s.Update(r, func(ledger.State, time.Time) ([]ledger.Entry, error) {
+	_, failed := s.Update(w, func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return []ledger.Entry{{
 			Event:       &ledger.Answered{Partner: partner, Booking: id},
 			Idempotency: try.last,

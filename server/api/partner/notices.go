@@ -33,8 +33,8 @@ func (s *Seller) RecordOverdue() (wait time.Duration, err error) {
 
 // UseLegacy journals that a partner uses the legacy interface, once a day, as it decides until when the
 // partner has it. Its error says that the partner has it no longer.
-func (s *Seller) UseLegacy(r *http.Request, p *auth.Partner) error {
-	_, err := s.Update(r, func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+func (s *Seller) UseLegacy(w http.ResponseWriter, p *auth.Partner) error {
+	_, err := s.Update(w, func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Partners.UseLegacy(now, s.Deprecated, p.ID)
 		if e == nil {
 			return nil, err

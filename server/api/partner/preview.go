@@ -28,7 +28,7 @@ func (s *Seller) Preview(action booking.Action) web.PartnerHandler {
 		var now time.Time
 		unread := s.Store.View(func(st ledger.State, at time.Time) {
 			now = at
-			if err = web.Again(r, st, at); err == nil {
+			if err = web.Again(w, st, at); err == nil {
 				list, err = st.Bookings.Preview(at, st.Timetable(), sel, action)
 			}
 		})

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -84,18 +83,17 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 		if err != nil {
 			return err
 		}
-		w.(*Recorder).Partner, _ = any(caller).(*auth.Partner)
+		rec := w.(*Recorder)
+		rec.Partner, _ = any(caller).(*auth.Partner)
 		err = allowed(caller)
 		if err == nil {
-			acts := &acting{again: func(st ledger.State, now time.Time) error {
-				return allowed(find(st, hash, now))
-			}}
-			err = h(w, r.WithContext(context.WithValue(r.Context(), actingKey{}, acts)), caller)
+			rec.again = func(st ledger.State, now time.Time) error { return allowed(find(st, hash, now)) }
+			err = h(w, r, caller)
 			// What is in the journal counts, or may come to count, whatever was found out later.
-			if acts.changed && errors.Is(err, live.ErrSilent) {
+			if rec.changed && errors.Is(err, live.ErrSilent) {
 				return live.ErrDoubt
 			}
-			if acts.changed {
+			if rec.changed {
 				return err // it has waited
 			}
 		}
@@ -110,37 +108,26 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 	})
 }
 
-// acting is the request of an identified caller, in its context.
-type acting struct {
-	again   func(ledger.State, time.Time) error // looks the caller up again, and what the caller may do
-	changed bool                                // a line of it is in the journal
-}
-
-type actingKey struct{}
-
-func actingOf(r *http.Request) *acting {
-	return r.Context().Value(actingKey{}).(*acting)
-}
-
 // Again looks the caller of a request up again, as Update does, where an answer is made long after the
 // request has begun. It is called under the lock with which the state is read for that answer.
-func Again(r *http.Request, st ledger.State, now time.Time) error {
-	return actingOf(r).again(st, now)
+func Again(w http.ResponseWriter, st ledger.State, now time.Time) error {
+	return w.(*Recorder).again(st, now)
 }
 
 // Update journals what decide returns for a request of an identified caller, who is looked up again under
 // the lock: the key may have been revoked, the session ended, or the role taken away, while the body was on
 // its way.
-func (s *Core) Update(r *http.Request, decide func(ledger.State, time.Time) ([]ledger.Entry, error),
+func (s *Core) Update(w http.ResponseWriter,
+	decide func(ledger.State, time.Time) ([]ledger.Entry, error),
 	after func(ledger.State, time.Time)) (seq uint64, err error) {
-	acts := actingOf(r)
+	rec := w.(*Recorder)
 	return s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
-		if err := acts.again(st, now); err != nil {
+		if err := rec.again(st, now); err != nil {
 			return nil, err
 		}
 		return decide(st, now)
 	}, func(st ledger.State, now time.Time) {
-		acts.changed = true
+		rec.changed = true
 		if after != nil {
 			after(st, now)
 		}
@@ -243,13 +230,17 @@ func (s *Core) LogRequest(rec *Recorder, r *http.Request, took time.Duration) {
 	s.Log.Handler().Handle(r.Context(), line)
 }
 
-// Recorder remembers the status and who called, for the log, and how large the answer is.
+// Recorder remembers of a request the status and who called, for the log, and how large the answer is.
 type Recorder struct {
 	http.ResponseWriter
 	Status  int
 	size    int           // bytes of the body
 	Partner *auth.Partner // nil where none has
 	Conn    connInfo
+
+	// Of an identified caller:
+	again   func(ledger.State, time.Time) error // looks the caller up again, and what the caller may do
+	changed bool                                // a line of the request is in the journal
 }
 
 // WriteHeader remembers the status and passes it on.
