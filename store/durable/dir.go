@@ -177,34 +177,35 @@ func (l *flocked) Check(name string, f File, size int64) error {
 	if !os.SameFile(there, here) {
 		return fmt.Errorf("store: %s is another directory than the one that was opened", l.dir)
 	}
-	if err := l.same(l.name, l.File); err != nil {
+	if _, err := l.same(l.name, l.File); err != nil {
 		return err
 	}
 	stands, real := f.(fs.File)
 	if !real {
 		return nil
 	}
-	if err := l.same(name, stands); err != nil {
-		return err
-	}
-	has, err := f.Size()
+	has, err := l.same(name, stands)
 	if err == nil && has != size {
 		err = fmt.Errorf("store: %s has %d bytes, but %d were written", l.dir.path(name), has, size)
 	}
 	return err
 }
 
-// same returns an error unless a name is that of an open file.
-func (l *flocked) same(name string, open fs.File) error {
-	there, err := l.dir.lstat(name)
+// same returns the size of an open file, and an error unless a name is its own. It is looked for below the
+// directory that is held, after each batch of lines: the way of lstat takes two and a half times as long.
+func (l *flocked) same(name string, open fs.File) (size int64, err error) {
+	there, err := l.root.Lstat(name)
 	if err != nil {
-		return err
+		return 0, l.dir.named("lstat", name, err)
 	}
 	here, err := open.Stat()
-	if err == nil && !os.SameFile(there, here) {
-		err = fmt.Errorf("store: %s is another file than the one that was opened", l.dir.path(name))
+	if err != nil {
+		return 0, err
 	}
-	return err
+	if !os.SameFile(there, here) {
+		return 0, fmt.Errorf("store: %s is another file than the one that was opened", l.dir.path(name))
+	}
+	return here.Size(), nil
 }
 
 // Close unlocks the file and closes it. To close it is not enough: a child process that is just being started
