@@ -217,7 +217,7 @@ func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 			}
 		}
 	}
-	if !slices.EqualFunc(e.Tickets, s.told(now, e.Run), func(x, y ToldTicket) bool {
+	if !slices.EqualFunc(e.Tickets, s.informed(now, e.Run), func(x, y InformedTicket) bool {
 		return x.ID == y.ID && x.Booking == y.Booking && x.Partner == y.Partner
 	}) {
 		return fmt.Errorf("%s is moved, but the tickets to be told are not those of the run", e.Run)

@@ -28,7 +28,7 @@ func (s *State) MoveRun(
 		Run:     run,
 		Minutes: minutes,
 		Reason:  reason,
-		Tickets: s.told(now, run),
+		Tickets: s.informed(now, run),
 	}
 	for i := range e.Tickets {
 		e.Tickets[i].Sends = s.Contacts(e.Tickets[i].ID, phones)
@@ -83,11 +83,11 @@ func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run ids.RunName,
 	return present, by, nil
 }
 
-// told returns the live tickets of a run, whose passengers are informed.
-func (s *State) told(now time.Time, run ids.RunName) (list []ToldTicket) {
+// informed returns the live tickets of a run, whose passengers are informed.
+func (s *State) informed(now time.Time, run ids.RunName) (list []InformedTicket) {
 	for _, o := range s.Riders(run) {
 		if o.Ticket.live(now) {
-			list = append(list, ToldTicket{
+			list = append(list, InformedTicket{
 				Partner: o.Booking.Partner,
 				Booking: o.Booking.ID,
 				ID:      o.Ticket.ID,

@@ -34,11 +34,11 @@ type (
 	// RunMoved says that a run leaves so many minutes later than its timetable says. Tickets that were sold
 	// under another timetable leave at the same time.
 	RunMoved struct {
-		Run     ids.RunName  `json:"run"`
-		Minutes int          `json:"minutes"`
-		Reason  string       `json:"reason"`
-		Runs    []MovedRun   `json:"runs"` // as it was sold, in each form
-		Tickets []ToldTicket `json:"tickets"`
+		Run     ids.RunName      `json:"run"`
+		Minutes int              `json:"minutes"`
+		Reason  string           `json:"reason"`
+		Runs    []MovedRun       `json:"runs"` // as it was sold, in each form
+		Tickets []InformedTicket `json:"tickets"`
 	}
 	// MovedRun says which run replaces one that was sold.
 	MovedRun struct {
@@ -49,8 +49,8 @@ type (
 		// another time than the minutes say, so that it leaves when the run does.
 		Aligned bool `json:"aligned,omitempty"`
 	}
-	// ToldTicket is a live ticket that leaves at another time.
-	ToldTicket struct {
+	// InformedTicket is a live ticket that leaves at another time.
+	InformedTicket struct {
 		ID      ids.ID   `json:"id"`
 		Booking ids.ID   `json:"booking"`
 		Partner ids.ID   `json:"partner"`

@@ -59,7 +59,7 @@ func (s *Server) keysAreGood() error {
 		names = append(names, ledger.IDPFile)
 	}
 	for _, name := range names {
-		_, err := s.KeptSecret(name)
+		_, err := s.ExistingSecret(name)
 		bad = append(bad, err)
 	}
 	for _, err := range bad {

@@ -437,7 +437,7 @@ func (s *Server) openIDP() error {
 	}
 	secret := s.Secret
 	if s.options.Verb {
-		secret = s.KeptSecret
+		secret = s.ExistingSecret
 	}
 	seed, err := secret(ledger.IDPFile)
 	if s.options.Verb && errors.Is(err, fs.ErrNotExist) {

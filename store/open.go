@@ -101,11 +101,11 @@ type start[S, E any] struct {
 
 // prepare makes the directory's fixed parts and drops temporary files.
 func (x *start[S, E]) prepare() error {
-	held := false
+	used := false
 	afterFormat := []string{checkpoint.PrivateKeyFile, checkpoint.PublicKeyFile, checkpoint.LogFile}
 	for _, name := range afterFormat {
 		_, none := durable.ReadFile(x.fsys, name)
-		held = held || none == nil
+		used = used || none == nil
 	}
 	for _, dir := range []string{".", "journal", "snapshots"} {
 		if err := x.fsys.Mkdir(dir); err != nil {
@@ -117,7 +117,7 @@ func (x *start[S, E]) prepare() error {
 		}
 		for _, name := range names {
 			if !strings.HasSuffix(name, durable.TempSuffix) {
-				held = held || dir != "."
+				used = used || dir != "."
 			} else if err := x.fsys.Remove(dir + "/" + name); err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ func (x *start[S, E]) prepare() error {
 	case err == nil:
 		// The name FORMAT may be in the page cache alone: without a sync a power cut could take it away.
 		return x.fsys.SyncDir(".")
-	case held || !errors.Is(err, journal.ErrNoFormat):
+	case used || !errors.Is(err, journal.ErrNoFormat):
 		return err
 	}
 	return durable.PublishText(x.fsys, ".", "FORMAT",

@@ -99,7 +99,7 @@ func (o *Outbox) leave(now time.Time, id string, as SentAs) {
 	o.leftCounts[as]++
 	if m := o.messages[id]; m != nil {
 		o.rememberLeft(&Left{Message: *m, As: as, Gone: now})
-		if x, ok := newTold(m, as); ok {
+		if x, ok := newDelivery(m, as); ok {
 			o.remember(x)
 		}
 	}

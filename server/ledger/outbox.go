@@ -71,7 +71,7 @@ type Outbox struct {
 
 	leftCounts map[SentAs]uint64
 	newestLeft []*Left
-	told       AllTold
+	deliveries Deliveries
 }
 
 // newOutbox returns an empty outbox.

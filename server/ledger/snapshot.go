@@ -29,21 +29,21 @@ const snapshotVersion = 10
 // Freeze returns a function that writes the state as it is now.
 func (c *Codec) Freeze(s State) func(io.Writer) error {
 	f := &frozen{
-		codec:    c,
-		head:     *s.inner,
-		partners: s.Partners.All(),
-		users:    s.Accounts.Users(),
-		sessions: s.Accounts.Sessions(),
-		reports:  s.Reports.All(),
-		feeds:    s.frozenFeeds(),
-		requests: s.KeyedRequests.frozen(),
-		messages: s.Outbox.All(),
-		counts:   s.Outbox.frozenCounts(),
-		left:     s.Outbox.NewestLeft(),
-		told:     s.Outbox.Told(),
-		changes:  s.Bookings.AllChanges(),
-		sold:     s.Bookings.Freeze(),
-		asked:    maps.Clone(s.KeyedRequests.askedFor),
+		codec:      c,
+		head:       *s.inner,
+		partners:   s.Partners.All(),
+		users:      s.Accounts.Users(),
+		sessions:   s.Accounts.Sessions(),
+		reports:    s.Reports.All(),
+		feeds:      s.frozenFeeds(),
+		requests:   s.KeyedRequests.frozen(),
+		messages:   s.Outbox.All(),
+		counts:     s.Outbox.frozenCounts(),
+		left:       s.Outbox.NewestLeft(),
+		deliveries: s.Outbox.Deliveries(),
+		changes:    s.Bookings.AllChanges(),
+		sold:       s.Bookings.Freeze(),
+		asked:      maps.Clone(s.KeyedRequests.askedFor),
 	}
 	f.head.geolocation = maps.Clone(s.inner.geolocation)
 	return f.write
@@ -51,21 +51,21 @@ func (c *Codec) Freeze(s State) func(io.Writer) error {
 
 // frozen is the state at an instant. Nothing that it points to ever changes.
 type frozen struct {
-	codec    *Codec
-	head     inner // of which the first line has some members
-	partners []*auth.Partner
-	users    []*auth.User
-	sessions []*auth.Session
-	reports  []*report.Report
-	feeds    []frozenFeed
-	requests []*KeyedRequest
-	messages []*Message
-	counts   []*leftCount
-	left     []*Left
-	told     AllTold
-	changes  []*booking.RunChange
-	sold     booking.Frozen
-	asked    map[ids.ID]*Idempotency // by ticket
+	codec      *Codec
+	head       inner // of which the first line has some members
+	partners   []*auth.Partner
+	users      []*auth.User
+	sessions   []*auth.Session
+	reports    []*report.Report
+	feeds      []frozenFeed
+	requests   []*KeyedRequest
+	messages   []*Message
+	counts     []*leftCount
+	left       []*Left
+	deliveries Deliveries
+	changes    []*booking.RunChange
+	sold       booking.Frozen
+	asked      map[ids.ID]*Idempotency // by ticket
 
 	out  io.Writer
 	line wire.Coder // what is written next
@@ -93,9 +93,9 @@ func (f *frozen) write(out io.Writer) error {
 	writeRows(f, "message", f.messages)
 	writeRows(f, "left", f.counts)
 	writeRows(f, "sent", f.left)
-	for _, page := range f.told {
+	for _, page := range f.deliveries {
 		f.writeLine(func(c *wire.Coder) {
-			writeTold(c, page)
+			writeDeliveries(c, page)
 		})
 	}
 	writeRows(f, "change", f.changes)
@@ -264,7 +264,7 @@ func (t *thawing) readLine(c *wire.Coder) {
 	case readRow(c, "left", s.Outbox.restoreCount):
 	case readRow(c, "sent", s.Outbox.rememberLeft):
 	case c.R.At("told"):
-		s.Outbox.readTold(c)
+		s.Outbox.readDeliveries(c)
 	case c.R.At("feed"):
 		var f frozenFeed
 		f.code(c)

@@ -26,8 +26,8 @@ var (
 	ErrDoubt = errors.New("store: it is not known whether this was done")
 )
 
-// given is a batch that was handed over, and is not kept yet.
-type given[E any] struct {
+// handed is a batch that was handed over, and is not kept yet.
+type handed[E any] struct {
 	batch   *batch[E]
 	written Written
 	at      time.Time
@@ -41,7 +41,7 @@ func (v *Value[S, E]) handOver(b *batch[E], w Written) {
 	v.room = v.w.end - v.w.size - v.pending.weight
 	dead := v.err
 	if dead == nil {
-		v.given = append(v.given, given[E]{b, w, time.Now()})
+		v.handed = append(v.handed, handed[E]{b, w, time.Now()})
 	}
 	v.mu.Unlock()
 	if dead != nil {
@@ -56,16 +56,16 @@ func (v *Value[S, E]) keptTo(seq uint64) {
 	v.kept.Store(max(seq, v.kept.Load()))
 	for {
 		v.mu.Lock()
-		if len(v.given) == 0 || v.given[0].written.Head.Seq > seq {
+		if len(v.handed) == 0 || v.handed[0].written.Head.Seq > seq {
 			v.mu.Unlock()
 			return
 		}
-		first := v.given[0]
+		first := v.handed[0]
 		v.mu.Unlock()
 		v.cfg.Durable(first.written)
 		v.mu.Lock()
-		if len(v.given) > 0 { // the keeper has not failed meanwhile
-			v.given = v.given[1:]
+		if len(v.handed) > 0 { // the keeper has not failed meanwhile
+			v.handed = v.handed[1:]
 			v.head = first.written.Head
 			first.batch.end(nil)
 		}
@@ -82,10 +82,10 @@ func (v *Value[S, E]) keepFailed(err error) {
 	}
 	v.cfg.Log.Error("the keeper has failed; no change is acknowledged from now on", "err", err)
 	v.fail(fmt.Errorf("%w: the keeper: %w", ErrFailed, err))
-	for _, g := range v.given {
+	for _, g := range v.handed {
 		g.batch.end(v.err)
 	}
-	v.given = nil
+	v.handed = nil
 }
 
 // Waiting returns how many lines the keeper has yet to confirm, and since when the oldest of them was given
@@ -93,11 +93,11 @@ func (v *Value[S, E]) keepFailed(err error) {
 func (v *Value[S, E]) Waiting() (lines int, since time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, g := range v.given {
+	for _, g := range v.handed {
 		lines += len(g.batch.entries)
 	}
-	if len(v.given) > 0 {
-		since = v.given[0].at
+	if len(v.handed) > 0 {
+		since = v.handed[0].at
 	}
 	return lines, since
 }
@@ -119,7 +119,7 @@ func (v *Value[S, E]) Silent() bool {
 
 // silent is Silent where the lock is held.
 func (v *Value[S, E]) silent() bool {
-	return len(v.given) > 0 && time.Since(v.given[0].at) >= silentAfter
+	return len(v.handed) > 0 && time.Since(v.handed[0].at) >= silentAfter
 }
 
 // firstLines returns the lines of the store's own that a start has written, as a batch.

@@ -111,7 +111,7 @@ type Value[S, E any] struct {
 	head     journal.Head // the newest durable line
 	pending  *batch[E]    // not yet taken by the writer
 	inflight *batch[E]    // being written; nil when none is
-	given    []given[E]   // written, and not kept elsewhere yet; in order
+	handed   []handed[E]  // written, and not kept elsewhere yet; in order
 	durable  *batch[E]    // done, and without lines: for those that need not wait
 	closed   bool
 	leaves   time.Time // when Close gives the keeper up; zero until Leave
@@ -315,11 +315,11 @@ func (v *Value[S, E]) batchOf(line uint64) *batch[E] {
 	if line <= v.head.Seq {
 		return v.durable
 	}
-	of, _ := slices.BinarySearchFunc(v.given, line, func(g given[E], line uint64) int {
+	of, _ := slices.BinarySearchFunc(v.handed, line, func(g handed[E], line uint64) int {
 		return cmp.Compare(g.written.Head.Seq, line)
 	})
-	if of < len(v.given) {
-		return v.given[of].batch
+	if of < len(v.handed) {
+		return v.handed[of].batch
 	}
 	if b := v.inflight; b != nil && line <= b.last {
 		return b

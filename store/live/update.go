@@ -197,8 +197,8 @@ func (v *Value[S, E]) newest() *batch[E] {
 	if v.inflight != nil {
 		return v.inflight
 	}
-	if n := len(v.given); n > 0 {
-		return v.given[n-1].batch
+	if n := len(v.handed); n > 0 {
+		return v.handed[n-1].batch
 	}
 	return v.durable
 }

@@ -166,7 +166,8 @@ func (s *Adapter) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	var orders []booking.Order
 	var now time.Time
 	// The tickets may be of several bookings: all are changed, or none.
-	seq, err := s.partner.Perform(w, r, sel, action, new(partner.Attempt), func(st ledger.State, at time.Time) {
+	try := new(partner.Attempt)
+	seq, err := s.partner.Perform(w, r, sel, action, try, func(st ledger.State, at time.Time) {
 		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at
 	})

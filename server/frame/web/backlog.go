@@ -232,7 +232,7 @@ func (c *conn) send(b []byte) (written int, err error) {
 func (r *Recorder) Write(b []byte) (int, error) {
 	r.size += len(b)
 	c := r.Conn.Conn
-	if c != nil && c.held == nil && c.pool.backlog.begin(c, len(b)) {
+	if c != nil && c.unsent == nil && c.pool.backlog.begin(c, len(b)) {
 		defer c.pool.backlog.end(c)
 	}
 	return r.ResponseWriter.Write(b)

@@ -230,9 +230,9 @@ type conn struct {
 	client  string
 	untaken untaken // what is made for the client and not taken yet
 	// since when it is idle, by the turns of its listener; 0 while a request is answered; or closing
-	turn atomic.Int64
-	once sync.Once
-	held *wire.Writer // nil while nothing is held back
+	turn   atomic.Int64
+	once   sync.Once
+	unsent *wire.Writer // what is held back; nil: nothing
 }
 
 const closing = -1
@@ -304,10 +304,10 @@ func KeepBusy(r *http.Request) (sent func()) {
 }
 
 func (c *conn) Write(b []byte) (int, error) {
-	if c.held == nil {
+	if c.unsent == nil {
 		return c.send(b)
 	}
-	c.held.B = append(c.held.B, b...)
+	c.unsent.B = append(c.unsent.B, b...)
 	return len(b), nil
 }
 
@@ -321,15 +321,15 @@ func (r *Recorder) whole(status int, body *wire.Writer) {
 		body.Release()
 		return
 	}
-	c.held = wire.NewWriter()
+	c.unsent = wire.NewWriter()
 	r.WriteHeader(status)
 	r.Write(body.B)
 	http.NewResponseController(r).Flush()
 	body.Release() // a slow reader has it waiting only once
-	held := c.held
-	c.held = nil
-	if _, err := c.send(held.B); err != nil {
+	whole := c.unsent
+	c.unsent = nil
+	if _, err := c.send(whole.B); err != nil {
 		c.Close() // net/http must not write another reply after half of this one
 	}
-	held.Release()
+	whole.Release()
 }

@@ -38,14 +38,14 @@ func (s *Core) SaveRing(ring *auth.Ring, record func() error) error {
 	return err
 }
 
-// KeptSecret reads 32 random bytes, which lie in a file in hex; fs.ErrNotExist where there is none.
-func (s *Core) KeptSecret(name string) ([]byte, error) {
+// ExistingSecret reads 32 random bytes, which lie in a file in hex; fs.ErrNotExist where there is none.
+func (s *Core) ExistingSecret(name string) ([]byte, error) {
 	return ledger.ReadSecret(s.Config.FS, name, ledger.ParseSecret)
 }
 
-// Secret reads 32 random bytes as KeptSecret does, or makes them.
+// Secret reads 32 random bytes as ExistingSecret does, or makes them.
 func (s *Core) Secret(name string) ([]byte, error) {
-	kept, err := s.KeptSecret(name)
+	kept, err := s.ExistingSecret(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		kept = make([]byte, 32)
 		if _, err := io.ReadFull(s.Config.Random, kept); err != nil {

@@ -15,17 +15,17 @@ import (
 type Seats struct {
 	RunShown
 	Outlook
-	At       time.Time // the instant at which all this is so
-	Zone     string    // of the clock at its first stop
-	Seats    int
-	Bus      string
-	Canceled bool
-	Minutes  int    // by how much it is moved
-	Reason   string // of the last change; "" is none
-	Stops    []StopShown
-	Rows     []SeatRow
-	Riders   []Rider
-	Told     ledger.AllTold // the messages that have left, of all tickets
+	At         time.Time // the instant at which all this is so
+	Zone       string    // of the clock at its first stop
+	Seats      int
+	Bus        string
+	Canceled   bool
+	Minutes    int    // by how much it is moved
+	Reason     string // of the last change; "" is none
+	Stops      []StopShown
+	Rows       []SeatRow
+	Riders     []Rider
+	Deliveries ledger.Deliveries // the messages that have left, of all tickets
 }
 
 // Fullest returns the position of the stop after which most seats are taken, the first of these.
@@ -75,7 +75,7 @@ func (s *Dispatcher) Seats(name ids.RunName) (x *Seats, err error) {
 			x = newSeats(st.Timetable(), name, m, now)
 			x.Outlook = s.outlookOf(st, name, now)
 			x.Riders = ridersOf(st, name, now)
-			x.Told = st.Outbox.Told()
+			x.Deliveries = st.Outbox.Deliveries()
 		}
 	})
 	if err == nil && x == nil {

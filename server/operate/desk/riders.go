@@ -55,9 +55,9 @@ func (s *Desk) newRiderList(r *http.Request, seats *carrier.Seats) (x riderList,
 	for i := range riders {
 		wanted[riders[i].Ticket.ID] = true
 	}
-	told := map[ids.ID][]ledger.Told{}
+	left := map[ids.ID][]ledger.Delivery{}
 	if len(wanted) > 0 {
-		told = seats.Told.Of(wanted, s.Store.Pace().Step)
+		left = seats.Deliveries.Of(wanted, s.Store.Pace().Step)
 	}
 	for i := range riders {
 		r := &riders[i]
@@ -70,7 +70,7 @@ func (s *Desk) newRiderList(r *http.Request, seats *carrier.Seats) (x riderList,
 			From:      r.From,
 			To:        r.To,
 			Chip:      chipOf(r.Ticket, seats.At),
-			Messages:  s.messagesOf(r, told[r.Ticket.ID]),
+			Messages:  s.messagesOf(r, left[r.Ticket.ID]),
 			Why:       whyNone(r.Ticket),
 		})
 	}
@@ -117,9 +117,9 @@ func subjectOf(action booking.Action, text bool) string {
 }
 
 // messagesOf returns the messages of a ticket: those that have left, and then those that have not.
-func (s *Desk) messagesOf(r *carrier.Rider, told []ledger.Told) (list []riderMessage) {
-	for i := range told {
-		list = append(list, s.leftMessage(&told[i]))
+func (s *Desk) messagesOf(r *carrier.Rider, left []ledger.Delivery) (list []riderMessage) {
+	for i := range left {
+		list = append(list, s.leftMessage(&left[i]))
 	}
 	for _, m := range r.Waiting {
 		shown := riderMessage{
@@ -137,7 +137,7 @@ func (s *Desk) messagesOf(r *carrier.Rider, told []ledger.Told) (list []riderMes
 }
 
 // leftMessage returns a message that has left.
-func (s *Desk) leftMessage(m *ledger.Told) riderMessage {
+func (s *Desk) leftMessage(m *ledger.Delivery) riderMessage {
 	x := riderMessage{About: subjectOf(m.Action, m.Text), State: "sent"}
 	switch m.As {
 	case ledger.SentAsFile:

@@ -16,7 +16,7 @@ import (
 // toldOf returns how the messages of a ticket left, in words.
 func toldOf(o *Outbox, ticket ids.ID) string {
 	var said []string
-	for _, x := range o.Told().Of(map[ids.ID]bool{ticket: true}, func() {})[ticket] {
+	for _, x := range o.Deliveries().Of(map[ids.ID]bool{ticket: true}, func() {})[ticket] {
 		said = append(said, fmt.Sprintf("%s %s %v %s", x.ID, x.Action, x.Text, x.As))
 	}
 	return strings.Join(said, ", ")
@@ -34,7 +34,7 @@ func TestHowEachMessageLeftIsRememberedForGood(t *testing.T) {
 	sendAs(t, s, `{"messages":["7-12"],"as":"text"}`)
 	sendAs(t, s, `{"messages":["1099511627775-65535"],"as":"none"}`)
 	// More than two pages of others, so that the newest of all are long others.
-	for n := range 2*toldPage + 5 {
+	for n := range 2*deliveryPage + 5 {
 		id := strconv.Itoa(100+n) + "-1"
 		s.Outbox.put(&Message{ID: id, Ticket: ids.ID{2}, Action: booking.Book, At: begin})
 		s.Outbox.leave(begin.Add(time.Second), id, SentAsMail)
@@ -69,7 +69,7 @@ func TestAListOfWhatLeftStaysAsItWas(t *testing.T) {
 		o.leave(begin, id, SentAsMail)
 	}
 	leave("1-1")
-	was := o.Told()
+	was := o.Deliveries()
 	leave("2-1")
 	if n := len(was.Of(map[ids.ID]bool{{1}: true}, func() {})[ids.ID{1}]); n != 1 {
 		t.Errorf("%d messages are in a list of one", n)

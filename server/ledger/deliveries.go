@@ -14,8 +14,9 @@ import (
 // each ticket what its passenger was sent, also after a restart (decision messages.told). A million of them
 // take 24 MB.
 
-// Told is a message that has left, as much of it as is remembered for good. It has no data of the passenger.
-type Told struct {
+// Delivery is a message that has left, as much of it as is remembered for good. It has no data of the
+// passenger.
+type Delivery struct {
 	ID     string // as in Message
 	Ticket ids.ID
 	Action booking.Action
@@ -23,9 +24,10 @@ type Told struct {
 	As     SentAs
 }
 
-// told is a Told as memory has it. The bits of message are, from the highest on: its line (40), its place
-// among those of the line (16), its action (3), whether it was for a phone (1), and how it left (4).
-type told struct {
+// packedDelivery is a Delivery as memory has it. The bits of message are, from the highest on: its line (40),
+// its place among those of the line (16), its action (3), whether it was for a phone (1), and how it left
+// (4).
+type packedDelivery struct {
 	ticket  ids.ID
 	message uint64
 }
@@ -38,9 +40,9 @@ const (
 	lineBits   = 64 - placeBits - actionBits - textBits - asBits
 )
 
-// newTold returns what is remembered of a message; false for one that no journal has: with a line or a place
-// that the bits have no room for.
-func newTold(m *Message, as SentAs) (x told, ok bool) {
+// newDelivery returns what is remembered of a message; false for one that no journal has: with a line or a
+// place that the bits have no room for.
+func newDelivery(m *Message, as SentAs) (x packedDelivery, ok bool) {
 	line, place := m.Line()
 	if line>>lineBits != 0 || place>>placeBits != 0 {
 		return x, false
@@ -52,7 +54,7 @@ func newTold(m *Message, as SentAs) (x told, ok bool) {
 		bits |= 1
 	}
 	bits = bits<<asBits | uint64(slices.Index(Ways, as))
-	return told{ticket: m.Ticket, message: bits}, true
+	return packedDelivery{ticket: m.Ticket, message: bits}, true
 }
 
 // take returns the lowest bits of a number, and the number without them.
@@ -61,12 +63,12 @@ func take(bits uint64, n int) (low, rest uint64) {
 }
 
 // unpacked returns it in words.
-func (x told) unpacked() Told {
+func (x packedDelivery) unpacked() Delivery {
 	as, rest := take(x.message, asBits)
 	text, rest := take(rest, textBits)
 	action, rest := take(rest, actionBits)
 	place, line := take(rest, placeBits)
-	return Told{
+	return Delivery{
 		ID:     strconv.FormatUint(line, 10) + "-" + strconv.FormatUint(place, 10),
 		Ticket: x.ticket,
 		Action: booking.Action(action),
@@ -75,33 +77,33 @@ func (x told) unpacked() Told {
 	}
 }
 
-// toldPage is how many messages share a page of the list, and a line of a snapshot.
-const toldPage = 1024
+// deliveryPage is how many messages share a page of the list, and a line of a snapshot.
+const deliveryPage = 1024
 
-// AllTold is a list of messages that have left, in the order in which they left. A copy never changes: more
-// may come behind the end of its last page, where it does not look.
-type AllTold [][]told
+// Deliveries is a list of messages that have left, in the order in which they left. A copy never changes:
+// more may come behind the end of its last page, where it does not look.
+type Deliveries [][]packedDelivery
 
 // remember adds a message.
-func (o *Outbox) remember(x told) {
-	last := len(o.told) - 1
-	if last < 0 || len(o.told[last]) == toldPage {
-		o.told = append(o.told, make([]told, 0, toldPage))
+func (o *Outbox) remember(x packedDelivery) {
+	last := len(o.deliveries) - 1
+	if last < 0 || len(o.deliveries[last]) == deliveryPage {
+		o.deliveries = append(o.deliveries, make([]packedDelivery, 0, deliveryPage))
 		last++
 	}
-	o.told[last] = append(o.told[last], x)
+	o.deliveries[last] = append(o.deliveries[last], x)
 }
 
-// Told returns the messages that have left, to be read without the lock. It takes a microsecond for each
-// hundred thousand.
-func (o *Outbox) Told() AllTold {
-	return slices.Clone(o.told)
+// Deliveries returns the messages that have left, to be read without the lock. It takes a microsecond for
+// each hundred thousand.
+func (o *Outbox) Deliveries() Deliveries {
+	return slices.Clone(o.deliveries)
 }
 
 // Of returns the messages that were for some tickets, the earliest to leave first. It looks through all,
 // which takes 10 ms for each million, and calls step, which may rest, after each page.
-func (all AllTold) Of(tickets map[ids.ID]bool, step func()) map[ids.ID][]Told {
-	found := map[ids.ID][]Told{}
+func (all Deliveries) Of(tickets map[ids.ID]bool, step func()) map[ids.ID][]Delivery {
+	found := map[ids.ID][]Delivery{}
 	for _, page := range all {
 		for _, x := range page {
 			if tickets[x.ticket] {
@@ -113,8 +115,8 @@ func (all AllTold) Of(tickets map[ids.ID]bool, step func()) map[ids.ID][]Told {
 	return found
 }
 
-// writeTold writes a page of the list as a line of a snapshot.
-func writeTold(c *wire.Coder, page []told) {
+// writeDeliveries writes a page of the list as a line of a snapshot.
+func writeDeliveries(c *wire.Coder, page []packedDelivery) {
 	var text []byte
 	for _, x := range page {
 		text = append(text, x.ticket[:]...)
@@ -123,8 +125,8 @@ func writeTold(c *wire.Coder, page []told) {
 	c.W.Base64("told", string(text))
 }
 
-// readTold reads what writeTold wrote, and adds it to the list.
-func (o *Outbox) readTold(c *wire.Coder) {
+// readDeliveries reads what writeDeliveries wrote, and adds it to the list.
+func (o *Outbox) readDeliveries(c *wire.Coder) {
 	text := c.R.Base64("told", nil)
 	const size = len(ids.ID{}) + 8
 	if len(text)%size != 0 {
@@ -132,7 +134,7 @@ func (o *Outbox) readTold(c *wire.Coder) {
 		return
 	}
 	for ; len(text) > 0; text = text[size:] {
-		x := told{
+		x := packedDelivery{
 			ticket:  ids.ID(text[:len(ids.ID{})]),
 			message: binary.BigEndian.Uint64(text[len(ids.ID{}):]),
 		}
