@@ -194,7 +194,10 @@ func (l *flocked) Check(name string, f File, size int64) error {
 // same returns the size of an open file, and an error unless a name is its own. It is looked for below the
 // directory that is held, after each batch of lines: the way of lstat takes two and a half times as long.
 func (l *flocked) same(name string, open fs.File) (size int64, err error) {
-	there, err := l.root.Lstat(name)
+	if _, err := lstat(l.root, path.Dir(name)); err != nil {
+		return 0, l.dir.named("lstat", name, err)
+	}
+	there, err := lstat(l.root, name)
 	if err != nil {
 		return 0, l.dir.named("lstat", name, err)
 	}

@@ -327,6 +327,46 @@ func TestAHeldDirectoryIsNotFoundByItsPath(t *testing.T) {
 	}
 }
 
+// A file that is open for writing is no longer the one of its name where another stands there, where it has
+// another size, or where a part of the name has become a link, be it to the same folder.
+func TestAnOpenFileIsTheOneOfItsName(t *testing.T) {
+	d := Dir(t.TempDir())
+	if err := PublishText(d, "journal", "1", []byte("line")); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := d.Lock("LOCK")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	f, err := d.Append("journal/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	check := func(size int64) error { return lock.(Checker).Check("journal/1", f, size) }
+	if err := check(4); err != nil {
+		t.Error(err)
+	}
+	if err := check(5); err == nil || !strings.Contains(err.Error(), "has 4 bytes, but 5 were written") {
+		t.Errorf("of another size: %v", err)
+	}
+	if err := errors.Join(os.Rename(d.path("journal"), d.path("moved")),
+		os.Symlink("moved", d.path("journal"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := check(4); !errors.Is(err, ErrLink) {
+		t.Errorf("through a link: %v", err)
+	}
+	if err := errors.Join(os.Remove(d.path("journal")),
+		PublishText(d, "journal", "1", []byte("line"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := check(4); err == nil || !strings.Contains(err.Error(), "is another file") {
+		t.Errorf("of another file: %v", err)
+	}
+}
+
 // A file system that cannot sync directories, as that of processes, is named as what it is.
 func TestAFileSystemThatCannotSyncDirectories(t *testing.T) {
 	if _, err := os.Stat("/proc/self/task"); err != nil {

@@ -172,7 +172,7 @@ func (v *Value[S, E]) SetClock(at time.Time, e E) error {
 		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
 	}
 	_, err := v.Update(func(s S, _ time.Time) ([]E, error) {
-		if v.lacksRoom(v.cfg.Weigh(s, e)) == nil {
+		if v.mayChange() == nil && v.lacksRoom(v.cfg.Weigh(s, e)) == nil {
 			v.last = at.UTC().Truncate(time.Millisecond)
 		}
 		return []E{e}, nil

@@ -23,12 +23,14 @@ import (
 // sum is larger than one address may have, and then now and again.
 type Backlog struct {
 	limits  BacklogLimits
+	made    time.Time
 	all     atomic.Int64 // bytes that wait
+	slow    atomic.Int64 // connections with some
 	awaited atomic.Int64 // how many wait for room
 	looked  atomic.Bool  // a moment ago, and it will be looked again
 
 	mu    sync.Mutex
-	room  sync.Cond      // is signalled when bytes were taken
+	room  sync.Cond      // is signalled when there are no longer too many bytes in all
 	conns map[*conn]bool // that are open
 }
 
@@ -40,7 +42,7 @@ type BacklogLimits struct {
 
 // NewBacklog returns a backlog without a byte.
 func NewBacklog(limits BacklogLimits) *Backlog {
-	b := &Backlog{limits: limits, conns: map[*conn]bool{}}
+	b := &Backlog{limits: limits, made: time.Now(), conns: map[*conn]bool{}}
 	b.room.L = &b.mu
 	return b
 }
@@ -49,8 +51,11 @@ func NewBacklog(limits BacklogLimits) *Backlog {
 type untaken struct {
 	begun atomic.Bool  // an answer is being written
 	bytes atomic.Int64 // that no socket has taken yet
-	taken atomic.Int64 // when a socket has taken some, or when there were some first; Unix nanoseconds
+	taken atomic.Int64 // when a socket has taken some, or when there were some first, by Backlog.now
 }
+
+// now is the time since the backlog was made, in nanoseconds: no step of the clock changes it.
+func (b *Backlog) now() int64 { return int64(time.Since(b.made)) }
 
 // Bytes returns how many bytes wait.
 func (b *Backlog) Bytes() int64 { return b.all.Load() }
@@ -69,7 +74,7 @@ func (b *Backlog) open(c *conn, is bool) {
 // awaitRoom waits while there are too many bytes in all, until ctx is over. Mostly it is a short wait: either
 // their clients take them, or the patience with these comes to its end.
 func (b *Backlog) awaitRoom(ctx context.Context) error {
-	if b.all.Load() <= b.limits.InAll {
+	if b.hasRoom() {
 		return nil
 	}
 	defer context.AfterFunc(ctx, b.wake)()
@@ -77,7 +82,7 @@ func (b *Backlog) awaitRoom(ctx context.Context) error {
 	defer b.awaited.Add(-1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.all.Load() > b.limits.InAll && len(b.slow()) > 1 {
+	for !b.hasRoom() {
 		if ctx.Err() != nil {
 			return errBusy
 		}
@@ -86,6 +91,9 @@ func (b *Backlog) awaitRoom(ctx context.Context) error {
 	return nil
 }
 
+// hasRoom reports whether there are not too many bytes in all, or one connection has all of them.
+func (b *Backlog) hasRoom() bool { return b.all.Load() <= b.limits.InAll || b.slow.Load() <= 1 }
+
 // wake has those who wait for room see whether there is some.
 func (b *Backlog) wake() {
 	b.mu.Lock()
@@ -93,9 +101,9 @@ func (b *Backlog) wake() {
 	b.room.Broadcast()
 }
 
-// slow returns the connections with bytes that wait, the one whose last byte was taken longest ago first. The
-// lock is held.
-func (b *Backlog) slow() (list []*conn) {
+// longest returns the connections with bytes that wait, the one whose last byte was taken longest ago first.
+// The lock is held.
+func (b *Backlog) longest() (list []*conn) {
 	for c := range b.conns {
 		if c.untaken.bytes.Load() > 0 {
 			list = append(list, c)
@@ -115,8 +123,9 @@ func (b *Backlog) begin(c *conn, bytes int) bool {
 		return false
 	}
 	if bytes > 0 {
-		u.taken.Store(time.Now().UnixNano())
+		u.taken.Store(b.now())
 		u.bytes.Store(int64(bytes))
+		b.slow.Add(1)
 		b.all.Add(int64(bytes))
 		b.look()
 	}
@@ -127,15 +136,16 @@ func (b *Backlog) begin(c *conn, bytes int) bool {
 // it is given, and what waits on a connection that is closed does not count.
 func (b *Backlog) took(c *conn, bytes int64) {
 	u := &c.untaken
+	u.taken.Store(b.now())
 	had := u.bytes.Load()
 	for !u.bytes.CompareAndSwap(had, max(0, had-bytes)) {
 		had = u.bytes.Load()
 	}
-	if bytes < had {
-		u.taken.Store(time.Now().UnixNano())
-	}
 	b.all.Add(-min(bytes, had))
-	if b.awaited.Load() > 0 {
+	if had > 0 && bytes >= had {
+		b.slow.Add(-1)
+	}
+	if b.awaited.Load() > 0 && b.hasRoom() {
 		b.wake()
 	}
 }
@@ -177,7 +187,7 @@ func (b *Backlog) look() {
 func (b *Backlog) tooMany() (victims []*conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	slow := b.slow()
+	slow := b.longest()
 	var all int64
 	waits := map[string]int64{} // for a client that is known
 	for _, c := range slow {
@@ -205,8 +215,9 @@ func (b *Backlog) tooMany() (victims []*conn) {
 // spares reports whether a connection stays, where so many bytes wait beside a limit: they are not too many,
 // or all its own, or it has taken some a moment ago.
 func (b *Backlog) spares(c *conn, waits, limit int64) bool {
-	taken := time.Unix(0, c.untaken.taken.Load())
-	return waits <= max(limit, c.untaken.bytes.Load()) || time.Since(taken) < b.limits.Patience
+	has := c.untaken.bytes.Load()
+	patience := b.limits.Patience - time.Duration(b.now()-c.untaken.taken.Load())
+	return has == 0 || waits <= max(limit, has) || patience > 0
 }
 
 // piece is how many bytes are written at a time: after each the connection counts as one that takes its

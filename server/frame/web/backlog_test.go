@@ -120,7 +120,7 @@ func (x *slowReaders) get(from, forwarded string) net.Conn {
 func (x *slowReaders) last() (last takenAt) {
 	x.backlog.mu.Lock()
 	defer x.backlog.mu.Unlock()
-	if slow := x.backlog.slow(); len(slow) > 0 {
+	if slow := x.backlog.longest(); len(slow) > 0 {
 		c := slow[len(slow)-1]
 		return takenAt{c, c.untaken.taken.Load()}
 	}
@@ -306,7 +306,7 @@ func TestWhoIsOnlyBehindIsNotClosed(t *testing.T) {
 		conns = append(conns, x.get(fmt.Sprintf("192.0.2.1:%d", port+1), ""))
 	}
 	x.backlog.mu.Lock()
-	if n := len(x.backlog.slow()); n != 4 {
+	if n := len(x.backlog.longest()); n != 4 {
 		t.Errorf("%d of 4 answers wait", n)
 	}
 	x.backlog.mu.Unlock()
