@@ -141,10 +141,10 @@ func (b *Backlog) took(c *conn, bytes int64) {
 	for !u.bytes.CompareAndSwap(had, max(0, had-bytes)) {
 		had = u.bytes.Load()
 	}
-	b.all.Add(-min(bytes, had))
 	if had > 0 && bytes >= had {
 		b.slow.Add(-1)
 	}
+	b.all.Add(-min(bytes, had))
 	if b.awaited.Load() > 0 && b.hasRoom() {
 		b.wake()
 	}
