@@ -24,15 +24,11 @@ type FeedEvent struct {
 
 // Events returns the events that a line of a partner's feed is.
 func Events(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
-	k := kindNamed(l.Type)
-	if k == nil {
-		return nil, journal.ErrNewer
-	}
-	e := k.newEvent()
-	if err := json.Unmarshal(l.Data, e); err != nil {
+	e, err := ByItself(l)
+	if err != nil {
 		return nil, err
 	}
-	list := slices.DeleteFunc(k.eventsOf(e), func(x FeedEvent) bool {
+	list := slices.DeleteFunc(kindNamed(l.Type).eventsOf(e), func(x FeedEvent) bool {
 		return x.Partner != partner && x.Partner != ids.ID{}
 	})
 	for i := range list {
@@ -41,6 +37,17 @@ func Events(l *journal.Line, partner ids.ID) ([]FeedEvent, error) {
 		x.Time = cmp.Or(x.Time, l.Time)
 	}
 	return list, nil
+}
+
+// ByItself reads the event of a line without the lines before it: no personal part, and of a sale only those
+// runs and forms that it is the first to have.
+func ByItself(l *journal.Line) (Event, error) {
+	k := kindNamed(l.Type)
+	if k == nil {
+		return nil, journal.ErrNewer
+	}
+	e := k.newEvent()
+	return e, json.Unmarshal(l.Data, e)
 }
 
 // canceledEvents returns an event for each ticket.

@@ -81,7 +81,7 @@ func (s *Desk) readWall() (*wallPage, error) {
 				Seq:    l.Seq,
 				Time:   l.Time,
 				Type:   l.Type,
-				Text:   story.Brief(st, l),
+				Text:   story.Public(st, l),
 				Hash:   hex.EncodeToString(l.Hash[:]),
 				Before: before[l.Seq],
 			})

@@ -28,17 +28,17 @@ func (t teller) booking(event ledger.Event) string {
 	case *booking.TicketBooked:
 		return t.outcome(&e.Settled, "booked")
 	case *booking.TicketsCanceled:
-		return t.partner(t.PartnerOf(e.Booking)) + " cancels: " + t.canceled(e)
+		return t.canceled(e)
 	// Time did it; the line only records it.
 	case *booking.TicketsUncompleted:
 		n := len(e.Tickets)
 		return fmt.Sprintf("noted: %s of booking %s%sUncompleted from %s on",
-			words.Counted(n, "ticket"), e.Booking, words.Were(n), e.At.UTC().Format(TimeLayout))
+			words.Counted(n, "ticket"), t.id(e.Booking), words.Were(n), e.At.UTC().Format(TimeLayout))
 	case *booking.Moved:
 		return fmt.Sprintf("ticket move: %s, no longer of booking %s",
-			t.standing(e.Ticket), e.From)
+			t.standing(e.To, e.Ticket), t.id(e.From))
 	case *booking.CarrierSet:
-		return "ticket status, by the carrier: " + t.standing(e.Ticket)
+		return "ticket status, by the carrier: " + t.standing(e.Booking, e.Ticket)
 	}
 	return ""
 }
@@ -50,22 +50,22 @@ func (t teller) run(event ledger.Event) string {
 		return t.runCanceled(e)
 	case *booking.RunMoved:
 		n := len(e.Tickets)
-		return fmt.Sprintf("run move: %s leaves %s, %s%stold: %s", e.Run, Later(e.Minutes),
-			words.Counted(n, "passenger"), words.Were(n), e.Reason)
+		return fmt.Sprintf("run move: %s leaves %s, %s%stold", e.Run, Later(e.Minutes),
+			words.Counted(n, "passenger"), words.Were(n)) + t.more(": %s", e.Reason)
 	// Nothing had followed from the change, so that there is nothing more to tell.
 	case *booking.RunRestored:
-		return fmt.Sprintf("run restore: the change of %s is taken back: %s", e.Run, e.Reason)
+		return fmt.Sprintf("run restore: the change of %s is taken back", e.Run) + t.more(": %s", e.Reason)
 	case *ledger.PersonalRead:
-		return fmt.Sprintf("the page %s of the desk was read, with the data of %s%s", e.Page,
-			words.Counted(e.People, "person"), ofWhat(e))
+		return fmt.Sprintf("the page %s of the desk was read, with the data of %s", e.Page,
+			words.Counted(e.People, "person")) + t.more("%s", ofWhat(e))
 	// Reading changes nothing, and is told all the same: the list has names.
 	case *ledger.ManifestRead:
-		who := ""
+		n := words.Counted(e.Passengers, "passenger")
+		said := fmt.Sprintf("the passenger list of %s was read: %s", e.Run, n)
 		if e.User != nil {
-			who = fmt.Sprintf(", by user %s of company %q", e.User, e.Company)
+			said += t.more(", by user %s of company %q", e.User, e.Company)
 		}
-		return fmt.Sprintf("the passenger list of %s was read: %s%s", e.Run,
-			words.Counted(e.Passengers, "passenger"), who)
+		return said
 	}
 	return ""
 }
@@ -73,30 +73,28 @@ func (t teller) run(event ledger.Event) string {
 // Standing says how a ticket stands at an instant: its status and paymentStatus, and its seat, which it may
 // have given back.
 func Standing(s ledger.State, id ids.ID, now time.Time) string {
-	return teller{s, now}.standing(id)
+	b, _ := s.Bookings.AnyTicket(id)
+	t := teller{State: s, now: now}
+	return t.standing(b.ID, id)
 }
 
 // seats says the seats of a ticket's legs, which have blanks between, in words that follow "seat".
 func seats(labels string) string { return strings.ReplaceAll(labels, " ", ", then seat ") }
 
-// standing says how a ticket stands in the state.
-func (t teller) standing(id ids.ID) string {
-	b, ticket := t.Bookings.AnyTicket(id)
+// standing says how a ticket of a booking stands in the state.
+func (t teller) standing(of, id ids.ID) string {
+	said := fmt.Sprintf("ticket %s of booking %s", t.id(id), t.id(of))
+	if t.public {
+		return said
+	}
+	_, ticket := t.Bookings.AnyTicket(id)
 	status, payment := ticket.Status(t.now)
 	back := ""
 	switch ticket.PhaseAt(t.now) {
 	case booking.Uncompleted, booking.Canceled, booking.Refunded:
 		back = " given back"
 	}
-	return fmt.Sprintf(
-		"ticket %s of booking %s is %s/%s, seat %s%s",
-		id,
-		b.ID,
-		status,
-		payment,
-		seats(ticket.SeatLabels()),
-		back,
-	)
+	return fmt.Sprintf("%s is %s/%s, seat %s%s", said, status, payment, seats(ticket.SeatLabels()), back)
 }
 
 // Later says when a run leaves that is moved by so many minutes, below zero to an earlier time: in words that
@@ -116,16 +114,15 @@ func Later(minutes int) string {
 
 // outcome says what was done with a ticket, and how it stands since.
 func (t teller) outcome(e *booking.Settled, what string) string {
-	b, _ := t.Bookings.AnyTicket(e.Ticket)
 	if e.Seats != nil {
 		what += " with a new seat"
 	}
-	why := ""
+	said := fmt.Sprintf("%s for %s: %s", what, t.partnerOf(e.Booking), t.standing(e.Booking, e.Ticket)) +
+		t.more("; request %s", e.Request)
 	if e.Reason != "" {
-		why = ", an operator answered in the provider's place: " + e.Reason
+		said += ", an operator answered in the provider's place" + t.more(": %s", e.Reason)
 	}
-	return fmt.Sprintf("%s for %s: %s; request %s%s", what, t.partner(b.Partner),
-		t.standing(e.Ticket), e.Request, why)
+	return said
 }
 
 // refused says who did not confirm a ticket.
@@ -139,6 +136,7 @@ func (t teller) refused(e *booking.Refused) string {
 		what = "an operator answers in the provider's place, and refuses to "
 	}
 	refused := &booking.Settled{
+		Booking: e.Booking,
 		Ticket:  e.Ticket,
 		Request: e.Request,
 		Reason:  e.Reason,
@@ -150,92 +148,72 @@ func (t teller) refused(e *booking.Refused) string {
 // more people than may know who travels.
 func (t teller) created(e *booking.Created) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s makes booking %s, passengers: %d", t.partner(e.Partner), e.ID, len(e.Tickets))
+	fmt.Fprintf(&b, "%s makes booking %s, passengers: %d", t.partner(e.Partner), t.id(e.ID), len(e.Tickets))
 	if len(e.Passengers) == 0 {
-		b.WriteString(", whose names are erased")
+		b.WriteString(t.more(", whose names are erased"))
 	}
 	for _, l := range e.Legs {
 		// By the clock at the stop, as the passenger's ticket has it.
 		r := t.Bookings.RunByID(l.Run)
+		if r == nil || int(max(l.From, l.To)) >= len(r.Form.Stops) {
+			continue // only of a line that is read by itself, and that was changed since the server wrote it
+		}
 		from := &r.Form.Stops[l.From]
 		to := &r.Form.Stops[l.To]
-		leaves := r.Local(r.Dep(l.From), l.From)
-		fmt.Fprintf(
-			&b,
-			"; trip %s of %s, %q (%s) to %q (%s), leaves %s, %s %s each",
-			schedule.FeedID(r.Form.Trip),
-			r.Day,
-			from.City.Name,
-			from.Stop.ID,
-			to.City.Name,
-			to.Stop.ID,
-			leaves.Format(
-				"2006-01-02 15:04 -07:00",
-			),
-			words.Hundredths(l.Amount),
-			e.Currency,
-		)
+		leaves := r.Local(r.Dep(l.From), l.From).Format("2006-01-02 15:04 -07:00")
+		fmt.Fprintf(&b, "; trip %s of %s, %q (%s) to %q (%s), leaves %s, %s %s each",
+			schedule.FeedID(r.Form.Trip), r.Day, from.City.Name, from.Stop.ID, to.City.Name, to.Stop.ID,
+			leaves, words.Hundredths(l.Amount), e.Currency)
 	}
 	for _, ticket := range e.Tickets {
-		fmt.Fprintf(
-			&b,
-			"; ticket %s seat %s",
-			ticket.ID,
-			seats(strings.Trim(fmt.Sprint(ticket.Seats), "[]")),
-		)
+		labels := strings.Trim(fmt.Sprint(ticket.Seats), "[]")
+		fmt.Fprintf(&b, "; ticket %s seat %s", t.id(ticket.ID), seats(labels))
 	}
-	return b.String() + "; request " + e.Request
+	return b.String() + t.more("; request %s", e.Request)
 }
 
 // canceled says what came back for each ticket, and by which rules.
 func (t teller) canceled(e *booking.TicketsCanceled) string {
-	var b strings.Builder
+	said := t.partnerOf(e.Booking) + " cancels"
+	next := ": "
 	for _, x := range e.Tickets {
 		// A partner asks how an amount came about: by the grace, or by a rule for each leg.
 		_, ticket := t.Bookings.AnyTicket(x.ID)
-		b.WriteString(t.standing(x.ID))
-		if x.Refunded {
-			fmt.Fprintf(
-				&b,
-				", refunded %s %s of %s",
-				words.Hundredths(x.Refund),
-				ticket.Currency,
-				words.Hundredths(ticket.Price()),
-			)
+		said += next + t.standing(e.Booking, x.ID)
+		next = "; "
+		if x.Refunded && ticket != nil {
+			said += fmt.Sprintf(", refunded %s %s of %s", words.Hundredths(x.Refund), ticket.Currency,
+				words.Hundredths(ticket.Price()))
 		} else {
-			b.WriteString(", with no refund")
+			said += ", with no refund"
 		}
 		if x.Grace {
-			b.WriteString(" (within 20 minutes of its creation: all of it)")
+			said += " (within 20 minutes of its creation: all of it)"
 		}
 		for _, term := range x.Terms {
-			fmt.Fprintf(&b, " (rule %s: %s %%)", cmp.Or(term.Rule, "none"), words.Hundredths(term.Percent))
+			percent := words.Hundredths(term.Percent)
+			said += fmt.Sprintf(" (rule %s: %s %%)", cmp.Or(term.Rule, "none"), percent)
 		}
-		b.WriteString("; ")
 	}
-	return b.String() + "request " + e.Request
+	return said + t.more("; request %s", e.Request)
 }
 
 // runCanceled says what became of the tickets of a run, each by itself: who asks for one finds it.
 func (t teller) runCanceled(e *booking.RunCanceled) string {
 	n := len(e.Tickets)
-	var said strings.Builder
-	fmt.Fprintf(
-		&said,
-		"run cancel: %s, %s%scancelled: %s",
-		e.Run,
-		words.Counted(n, "ticket"),
-		words.Were(n),
-		e.Reason,
-	)
+	said := fmt.Sprintf("run cancel: %s, %s%scancelled", e.Run, words.Counted(n, "ticket"), words.Were(n)) +
+		t.more(": %s", e.Reason)
+	if t.public {
+		return said
+	}
 	for _, x := range e.Tickets {
-		said.WriteString("; " + t.standing(x.ID))
+		said += "; " + t.standing(x.Booking, x.ID)
 		if x.Refunded {
 			_, ticket := t.Bookings.AnyTicket(x.ID)
-			fmt.Fprintf(&said, ", refunded %s %s (all)", words.Hundredths(x.Refund), ticket.Currency)
+			said += fmt.Sprintf(", refunded %s %s (all)", words.Hundredths(x.Refund), ticket.Currency)
 		}
 	}
-	return said.String()
+	return said
 }
 
 // ofWhat says which booking or run a page was about.
