@@ -48,7 +48,7 @@ const AwaitsAnswer = "the provider has not answered yet; read the booking again 
 // The events, with what is in them.
 type (
 	// Created says that a booking was made. Forms and runs are in it when it is the first to be sold on them.
-	// Its line has them, and the personal data, in a form of their own, which encoding/json does not read.
+	// Its line has them, and the personal data, in a form of their own; encoding/json reads all else of it.
 	Created struct {
 		ID         ids.ID `json:"booking"`
 		Partner    ids.ID

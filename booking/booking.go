@@ -65,7 +65,7 @@ type Leg struct {
 	Refund   int64 // minor units: the refunded part of the amount
 }
 
-// Run is a trip on one service day in the form it was sold in. It is immutable.
+// Run is a trip on one service day in the form it was sold in. It is immutable once it is known (KnowRun).
 type Run struct {
 	ID      ids.RunID
 	Form    *schedule.Form

@@ -298,16 +298,16 @@ func (e *NotSold) Error() string {
 
 // Create decides on a new booking for the passengers of a request, with seats for its tickets. All get
 // seats or none does (decision seats.whole): then the error is *NotSold. An offer that has expired is
-// ErrExpired. The request is not changed.
-func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, error) {
+// ErrExpired. asked has all of the sale that is not decided here, and is not changed.
+func (s *State) Create(now time.Time, sale *Sale, asked *Created) (*Created, error) {
 	if !now.Before(sale.until) {
 		return nil, ErrExpired
 	}
 	if !sale.runs[0].Dep(sale.legs[0].From).After(now) {
 		return nil, &NotSold{Code: Departed}
 	}
-	e := *request
-	e.Tickets = slices.Clone(request.Tickets)
+	e := *asked
+	e.Tickets = slices.Clone(asked.Tickets)
 	left := schedule.MaxSeats
 	for i, run := range sale.runs {
 		held := cmp.Or(s.seatings[run.key()], new(seats))

@@ -13,8 +13,8 @@ import (
 var ErrCopy = errors.New("the directory is a copy without a checkpoint.key; serve it first: waybill " +
 	"serve gives it its own name")
 
-// ready returns why the directory cannot be served, before anything is written to it: a start that fails
-// leaves no line and no key.
+// ready returns why the directory cannot be served, before a line is written to it or the journal's end is
+// mended.
 func (s *Server) ready(st ledger.State, found store.Found) error {
 	if s.options.Lab == nil && st.Clock().Ever {
 		return ErrMovedClock

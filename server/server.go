@@ -179,7 +179,7 @@ func newServer(cfg Config, shared web.Config) *Server {
 	s.carrier = carrier.New(core)
 	s.legacy = legacy.New(core, resources, s.search, s.partner)
 	s.witness = witness.New(core, cfg.Witnesses)
-	s.Admin = admin.New(core, &s.identity, s.company.WriteReports, s.carrier, s.outbox, s.provider,
+	s.Admin = admin.New(core, &s.identity, s.company.FinishReports, s.carrier, s.outbox, s.provider,
 		s.witness)
 	s.ops = ops.New(core, cfg.Connections, s.witness.Known)
 	s.Desk = desk.New(core, s.Admin, s.carrier, s.outbox, s.witness)

@@ -13,8 +13,9 @@ import (
 	"waybill/store/journal"
 )
 
-// mendEnd prepares the end of a journal for further lines: it cuts off a torn tail. Then it copies the last
-// file forward, as the page cache may show bytes that never reached the disk. It does not copy where clean
+// mendEnd prepares the end of a journal for further lines, and completes end with the names of the files that
+// it makes. It keeps a torn tail in a file of its own, and publishes the last file anew without it, also
+// where nothing is torn: the page cache may show bytes that never reached the disk. It does not where clean
 // reports that the journal is known to be on the disk up to its end.
 func mendEnd(fsys durable.FS, log *slog.Logger, end *chain.End, clean bool) error {
 	if end.Torn != nil {
@@ -59,8 +60,8 @@ func publishPart(fsys durable.FS, dir, name, of string, from, length int64) erro
 	})
 }
 
-// Mend prepares the end of a journal that nobody has open for further lines, as a start does: the remains
-// of a crash are cut off, the last file is copied forward, and named personal parts are erased. It returns
+// Mend prepares the end of a journal that nobody has open for further lines, as a start does, and erases what
+// is named to be erased, which a server does once it runs. It returns
 // the last line, and the file that has it, "" where there is no line. Without FORMAT the head is zero.
 func Mend(fsys durable.FS) (head journal.Head, last string, err error) {
 	_, hash, err := journal.ReadOrigin(fsys)

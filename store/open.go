@@ -23,7 +23,9 @@ import (
 
 // Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh reports
 // that it is new. After an error (ErrLocked, ErrNewer, ErrOlder, *Damage, *ClockError, or the file system's)
-// no line was written, and only temporary files are gone. A directory of another format stays as it was.
+// no acknowledged line is gone: what is not there of FORMAT, directories and keys may have been made,
+// temporary files are gone, and where all was read without an error a torn tail may be cut. A directory of
+// another format stays as it was.
 func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -60,7 +62,8 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	return st, head.Seq == 1, nil
 }
 
-// open brings the state to the journal's end, journals what it found there, and begins to write.
+// open brings the state to the journal's end, journals what it found there, and begins to write. Each step
+// reads what those before it have found; up to ready no line and no end of the journal is written.
 func (st *Store[S, E]) open() error {
 	x := start[S, E]{cfg: &st.cfg, fsys: st.cfg.FS}
 	st.signer.FS = st.cfg.FS
@@ -269,7 +272,7 @@ func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
 	end, err := r.Visits.Read(chain.Reader{FS: x.fsys, Skip: skip}, append(more,
 		x.notes.Repairs,
 		x.names,
-		&chain.Happened{}, // whose form it checks
+		&chain.Happened{}, // for its errors: the form of the store's own lines
 		chain.Snapshots{Newest: x.proven},
 		&x.notes,
 		chain.After{Head: x.snapshot.Head, Next: x.erasures},
@@ -333,13 +336,14 @@ func (x *start[S, E]) mayGoOn() error {
 	return err
 }
 
-// clean reports whether the journal is known to be on the disk up to its end.
+// clean reports whether the journal is known to be on the disk up to its end, as after a stop, and after a
+// kill long after the last line.
 func (x *start[S, E]) clean() bool {
 	last := x.end.Head.Seq
 	return x.end.Torn == nil && last > 0 && (x.proven == last || x.notes.Fits() == last)
 }
 
-// Found describes a directory that Open is about to write to for the first time.
+// Found describes a directory to whose journal Open is about to write.
 type Found struct {
 	Head journal.Head // the last line; zero where there is none
 	// Copy reports that there are lines and no key to sign more: the directory is a backup, a standby, or

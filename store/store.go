@@ -20,11 +20,11 @@
 //	tree/<level>                  hashes of the tree over the lines (package tree): a cache
 //	torn-<seq>-<n>.bin            bytes that a recovery cut off the journal's end
 //
-// [journal.Line] documents the line format. Opening reads the newest snapshot that the journal confirms and
-// applies the lines after it. The first bad line is either a torn tail, never acknowledged: it is cut, and
-// its bytes are kept; or it is provably damage to durable data: [journal.Damage], and nothing is changed. The
-// first failed write or sync of the journal is final ([live.ErrFailed]): what a kernel says of a page after a
-// failed sync is worth nothing.
+// [journal.Line] documents the line format. Opening reads the newest snapshot that can be read, and applies
+// the lines after it; one that the journal contradicts is damage. The first bad line is either a torn tail,
+// never acknowledged: it is cut, and its bytes are kept; or it is provably damage to durable data:
+// [journal.Damage], and nothing is changed. The first failed write or sync of the journal is final
+// ([live.ErrFailed]): what a kernel says of a page after a failed sync is worth nothing.
 //
 // # Packages
 //
@@ -118,10 +118,10 @@ type Store[S, E any] struct {
 	unsigned error      // why a stop could not sign the last lines
 	signer   checkpoint.Log
 
-	// What the writer counts for snapshots, once the store is open.
+	// What the writer counts for snapshots, once the store is open and has its Value.
 	serving bool
-	begun   bool  // a journal file was begun since the last snapshot was
-	fresh   int64 // bytes written since then
+	begun   bool  // a journal file was begun since the last snapshot was, or since the start
+	since   int64 // bytes written since then
 
 	unerased     unerased
 	snapMu       sync.Mutex     // one snapshot at a time
@@ -149,12 +149,12 @@ func (st *Store[S, E]) written(w live.Written) {
 	if !st.serving {
 		return
 	}
-	st.fresh += int64(w.Bytes)
+	st.since += int64(w.Bytes)
 	st.begun = st.begun || w.Begun
-	due := st.begun && st.fresh >= st.snapBytes.Load()
+	due := st.begun && st.since >= st.snapBytes.Load()
 	if due && st.snapshotting.CompareAndSwap(false, true) {
 		st.begun = false
-		st.fresh = 0
+		st.since = 0
 		st.background.Go(st.snapshotBeside)
 	}
 	select {

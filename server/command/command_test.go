@@ -230,7 +230,7 @@ func TestUsage(t *testing.T) {
 		strings.Repeat("x", 501))
 	want(t, 0, "distributes bus tickets", "-h")
 	want(t, 0, "(?s)It serves the pages until it is\\sstopped", "desk", "-h")
-	want(t, 0, "(?s)All who were sold together go together.*each ticket is named first", "forget", "-h")
+	want(t, 0, "(?s)All who were sold together go\\s+together.*each ticket is named first", "forget", "-h")
 	want(t, 0, "dependencies", "version")
 	for _, v := range verbs {
 		stdout := want(t, 0, "waybill "+v.name, append(strings.Fields(v.name), "-h")...)

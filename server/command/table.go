@@ -260,7 +260,7 @@ var runVerbs = []verb{
 	{"user remove", "EMAIL", "remove a user and end the user's sessions", "",
 		verbOf("user-remove", "email"), nil},
 	{"forget", "", "erase names, e-mail addresses and phones of passengers",
-		"They are erased from state, journal, snapshots and reports. All who were sold together go together, also " +
+		"They are erased from state, journal, snapshots, reports and letters. All who were sold together go together, also " +
 			"those moved to other bookings: each ticket is named first. The journal's hashes stay as they were. " +
 			"Reasons, Idempotency-Keys and request ids are kept for ever: no names belong in them.",
 		verbOf("forget"), []option{

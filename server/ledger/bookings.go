@@ -173,10 +173,13 @@ func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 		wire.List(c, "seats", &t.Seats, codeSeat(c))
 		c.Close()
 	})
+	// The hash of the request stands with the names that it is of.
 	hash := ""
 	if x := l.entry.Idempotency; x != nil {
 		hash = x.Hash
-		l.entry.Idempotency = x.withoutHash()
+		without := *x
+		without.Hash = ""
+		l.entry.Idempotency = &without
 	}
 	l.codeIdempotency()
 	l.personal.Open("")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"waybill/schedule"
+	"waybill/schedule/ids"
 	"waybill/store/chain"
 	"waybill/store/durable"
 	"waybill/store/journal"
@@ -38,6 +39,16 @@ const (
 
 // ReportSuffix is what the name of a report's file ends in.
 const ReportSuffix = ".csv"
+
+// ReportFile returns the path of a report's file.
+func ReportFile(id ids.ID) string { return ReportDir + "/" + id.String() + ReportSuffix }
+
+// ReportOf returns the report whose file has a name in ReportDir, and whether that is the name of one.
+func ReportOf(name string) (id ids.ID, ok bool) {
+	base, whole := strings.CutSuffix(name, ReportSuffix)
+	id, ok = ids.Parse(base)
+	return id, ok && whole
+}
 
 // SideDirs are the directories that a data directory holds beside the store's files.
 var SideDirs = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
@@ -124,10 +135,7 @@ func LostJournal(fsys durable.ReadFS) error {
 	if slices.Contains(keys, RingFile) {
 		key = RingFile
 	}
-	return &journal.Damage{
-		Place:  journal.Place{File: "journal"},
-		Reason: "is empty, but " + KeyDir + "/" + key + " shows that it was not",
-	}
+	return journal.InFile("journal", "is empty, but "+KeyDir+"/"+key+" shows that it was not")
 }
 
 // firstLine is an observer that reports whether there is a line.
@@ -155,10 +163,7 @@ func ReadSecret[T any](fsys durable.ReadFS, name string,
 		return secret, err
 	}
 	if secret, err = parse(text); err != nil {
-		err = &journal.Damage{
-			Place:  journal.Place{File: KeyDir + "/" + name},
-			Reason: err.Error(),
-		}
+		err = journal.InFile(KeyDir+"/"+name, err.Error())
 	}
 	return secret, err
 }

@@ -204,16 +204,6 @@ func (x *Idempotency) reply() string {
 	return string(w.B)
 }
 
-// withoutHash returns the same without the hash of the request.
-func (x *Idempotency) withoutHash() *Idempotency {
-	if x == nil {
-		return nil
-	}
-	without := *x
-	without.Hash = ""
-	return &without
-}
-
 // personalPart returns the personal part of a line with an answer.
 func (x *Idempotency) personalPart() any {
 	return &struct {

@@ -24,7 +24,7 @@ type Log struct {
 	newest uint64 // the seq that was signed last
 }
 
-// Signed returns the seq of the checkpoint that was made last, 0 before the first.
+// Signed returns the seq of the checkpoint that was made last, 0 before the first since Open.
 func (s *Log) Signed() uint64 { return s.newest }
 
 // IsEmpty reports whether the log has no checkpoint.

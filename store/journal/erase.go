@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -18,15 +19,32 @@ func Erase(fsys durable.FS, named []Erasure, by uint64) error {
 	if err := RemoveSnapshots(fsys, by); err != nil {
 		return err
 	}
-	files, err := ErasureFiles(fsys, named)
+	return EraseLines(fsys, named, false)
+}
+
+// EraseLines publishes the files of a journal without the personal parts of lines, and seals those that are
+// full. None of the lines may be in the last file where that is being written.
+func EraseLines(fsys durable.FS, named []Erasure, beingWritten bool) error {
+	files, err := erasureFiles(fsys, named)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		if len(f.Lines) == 0 {
+	for i, f := range files {
+		isLast := i+1 == len(files)
+		switch {
+		case len(f.lines) == 0:
+			continue
+		case isLast && beingWritten:
+			return fmt.Errorf("store: lines to erase are in %s, which is being written; there was no room "+
+				"for a new file", f.name)
+		}
+		if err := eraseInFile(fsys, f); err != nil {
+			return err
+		}
+		if isLast {
 			continue
 		}
-		if err := EraseInFile(fsys, f); err != nil {
+		if err := fsys.Seal(f.name); err != nil {
 			return err
 		}
 	}
@@ -48,22 +66,22 @@ func RemoveSnapshots(fsys durable.FS, before uint64) error {
 	return errors.Join(err, fsys.SyncDir("snapshots"))
 }
 
-// ErasureFile is a file of the journal, with its lines whose personal parts are to be erased, and the time of
+// erasureFile is a file of the journal, with its lines whose personal parts are to be erased, and the time of
 // each erasure.
-type ErasureFile struct {
-	Name  string
-	Lines map[uint64]time.Time // by seq
+type erasureFile struct {
+	name  string
+	lines map[uint64]time.Time // by seq
 }
 
-// ErasureFiles returns all files of the journal with the lines to be erased in each. A file may have none.
-func ErasureFiles(fsys durable.ReadFS, lines []Erasure) ([]ErasureFile, error) {
+// erasureFiles returns all files of the journal with the lines to be erased in each. A file may have none.
+func erasureFiles(fsys durable.ReadFS, lines []Erasure) ([]erasureFile, error) {
 	firsts, err := Numbers(fsys, "journal")
 	if err != nil {
 		return nil, err
 	}
-	files := make([]ErasureFile, len(firsts))
+	files := make([]erasureFile, len(firsts))
 	for i, first := range firsts {
-		files[i] = ErasureFile{"journal/" + Name(first), map[uint64]time.Time{}}
+		files[i] = erasureFile{"journal/" + Name(first), map[uint64]time.Time{}}
 	}
 	for _, x := range lines {
 		i, found := slices.BinarySearch(firsts, x.Seq)
@@ -71,15 +89,15 @@ func ErasureFiles(fsys durable.ReadFS, lines []Erasure) ([]ErasureFile, error) {
 			i--
 		}
 		if i >= 0 {
-			files[i].Lines[x.Seq] = x.At
+			files[i].lines[x.Seq] = x.At
 		}
 	}
 	return files, nil
 }
 
-// EraseInFile publishes a file of the journal without the personal parts that are to be erased in it.
-func EraseInFile(fsys durable.FS, file ErasureFile) error {
-	return durable.Rewrite(fsys, fsys, file.Name, func(w *bufio.Writer, f *io.SectionReader) error {
+// eraseInFile publishes a file of the journal without the personal parts that are to be erased in it.
+func eraseInFile(fsys durable.FS, file erasureFile) error {
+	return durable.Rewrite(fsys, fsys, file.name, func(w *bufio.Writer, f *io.SectionReader) error {
 		from := Scan(f)
 		for from.Scan() {
 			text := from.Bytes()
@@ -87,7 +105,7 @@ func EraseInFile(fsys durable.FS, file ErasureFile) error {
 			if err != nil {
 				return err
 			}
-			at, named := file.Lines[l.Seq]
+			at, named := file.lines[l.Seq]
 			if named && l.Personal != nil && !Erased(l.Personal) {
 				whole := len(text) - len(l.Personal) - len("}\n") - len(`,"personal":`)
 				text = slices.Concat(

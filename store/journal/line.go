@@ -1,11 +1,12 @@
 // Package journal is the form of the journal's files: lines that follow from each other ([Line]), the files
-// that they stand in, and the lines that the store writes for itself. It checks what it reads and writes
-// nothing:
+// that they stand in, and the lines that the store writes for itself. It checks what it reads, and writes no
+// line:
 //
 //	l, err := journal.Parse(text)
 //	err = l.Follows(before) // the line before, by its number, its time and its hash
 //
-// Package live writes the journal, package chain reads it through, and [Lines] finds single ones.
+// Package live writes the journal, package chain reads it through, [Lines] finds single ones, and [Erase]
+// takes personal parts out of them.
 package journal
 
 import (

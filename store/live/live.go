@@ -42,7 +42,7 @@ import (
 
 var (
 	// ErrFailed is returned once a write or sync of the journal has failed. What was being updated may or may
-	// not survive; nothing is acknowledged from then on.
+	// not survive; nothing is acknowledged from then on, but for what was on the disk before.
 	ErrFailed = errors.New("store: the journal cannot be written")
 	ErrClosed = errors.New("store: closed")
 	// ErrFull is returned by an update while the disk has no room for the journal. It has changed nothing.
@@ -60,7 +60,7 @@ type Options[S any] struct {
 	MayChange    func() error
 	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
 	// Wrote, unless it is nil, is called after each write of the journal with the number of its lines, of its
-	// bytes, and with how long its sync took.
+	// bytes, and with how long its sync took, and the look at whether the file is still that of the path.
 	Wrote func(lines, bytes int, sync time.Duration)
 	Keep  Keep // unless it is nil, lines are durable once they are kept elsewhere, too
 }
@@ -106,7 +106,7 @@ type Value[S, E any] struct {
 	mu       sync.Mutex
 	state    S
 	seq      uint64       // of the newest event applied
-	changed  uint64       // of the newest that is no reading's
+	changed  uint64       // the newest when the last update ended that was no reading's
 	last     time.Time    // the newest instant given to any view or update
 	head     journal.Head // the newest durable line
 	pending  *batch[E]    // not yet taken by the writer

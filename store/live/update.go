@@ -63,36 +63,54 @@ func (v *Value[S, E]) wakeWriter() {
 	}
 }
 
+// attempt is what one call of decide has come to, under the lock.
+type attempt[E any] struct {
+	seq   uint64    // of the newest line, this update's or not
+	saw   *batch[E] // has the newest line, this update's or not
+	rests *batch[E] // has the newest line that changes what is read, of before this update
+	err   error     // of decide, or why its events were not taken
+	wrote bool      // they were taken
+}
+
+// update decides once, and waits.
 func (v *Value[S, E]) update(where place, decide func(S, time.Time) ([]E, error),
 	after func(S, time.Time)) (uint64, error) {
-	var seq uint64
-	var refused error
-	changed := false
-	var rests *batch[E] // has what a reading saw
-	seen, err := v.viewOn(func(s S, now time.Time) uint64 {
-		rests = v.batchOf(v.changed)
-		events, err := decide(s, now)
-		if refused = err; err == nil && len(events) > 0 {
-			refused = v.commit(where, events, after)
-			changed = refused == nil
-		}
-		seq = v.seq
-		if where == kept {
-			v.changed = seq
-		}
-		return All
-	})
-	if err != nil || refused == ErrSilent {
-		return 0, cmp.Or(err, refused)
+	x, unusable := v.attempt(where, decide, after)
+	if unusable != nil || x.err == ErrSilent {
+		return 0, cmp.Or(unusable, x.err)
 	}
 	if where == here {
-		return seq, cmp.Or(seen.waitHere(), v.wait(rests, silentAfter, ErrSilent), refused)
+		return x.seq, cmp.Or(x.saw.waitHere(), v.wait(x.rests, silentAfter, ErrSilent), x.err)
 	}
 	within, late := silentAfter, ErrSilent // what changes nothing rests on what it saw
-	if changed {
+	if x.wrote {
 		within, late = doubtAfter, ErrDoubt
 	}
-	return seq, cmp.Or(v.wait(seen, within, late), refused)
+	return x.seq, cmp.Or(v.wait(x.saw, within, late), x.err)
+}
+
+// attempt calls decide, and applies and hands on what it returns. The error is why the value cannot be used.
+func (v *Value[S, E]) attempt(where place, decide func(S, time.Time) ([]E, error),
+	after func(S, time.Time)) (x attempt[E], unusable error) {
+	v.calls.Add(1)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.usable(); err != nil {
+		return x, err
+	}
+	x.rests = v.batchOf(v.changed)
+	events, err := decide(v.state, v.instant())
+	if err == nil && len(events) > 0 {
+		err = v.commit(where, events, after)
+		x.wrote = err == nil
+	}
+	x.err = err
+	x.seq = v.seq
+	x.saw = v.newest()
+	if where == kept {
+		v.changed = v.seq
+	}
+	return x, nil
 }
 
 // commit applies events and hands them to the writer. It takes the room that they need on the disk, so that
@@ -203,7 +221,9 @@ func (v *Value[S, E]) newest() *batch[E] {
 	return v.durable
 }
 
-// fail makes err final and releases everybody who waits. The lock is held.
+// fail makes err final, and releases those whose lines the writer has not taken yet; [Value.finish] does so
+// for those whose lines it has. What is on this disk and not kept elsewhere yet still waits for that. The
+// lock is held.
 func (v *Value[S, E]) fail(err error) {
 	if v.err != nil {
 		return

@@ -107,7 +107,8 @@ const (
 	keepBuffer          = 4 << 20 // a larger buffer is given back after its batch
 )
 
-// run writes batch after batch until kick is closed. After a failure it only waits for that.
+// run writes batch after batch until kick is closed. After a failure there is none to write, and it only
+// waits for that.
 func (v *Value[S, E]) run() {
 	defer close(v.ended)
 	defer func() {
@@ -150,7 +151,8 @@ func (v *Value[S, E]) run() {
 	}
 }
 
-// finish releases everybody who waits for the batch.
+// finish releases everybody who waits for a batch that was written, or that could not be: then the journal
+// has failed for good.
 func (v *Value[S, E]) finish(b *batch[E], err error) {
 	v.mu.Lock()
 	v.inflight = nil

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -64,8 +63,8 @@ func (s *Portal) countFiles() error {
 		var known []*report.Report
 		err := s.Store.View(func(st ledger.State, _ time.Time) {
 			for _, name := range some {
-				x, unknown := st.Reports.Find(reportOf(name), "", time.Time{})
-				if unknown == nil {
+				id, _ := ledger.ReportOf(name)
+				if x, unknown := st.Reports.Find(id, "", time.Time{}); unknown == nil {
 					known = append(known, x)
 				}
 			}
@@ -74,7 +73,7 @@ func (s *Portal) countFiles() error {
 			return err
 		}
 		for _, x := range known {
-			bytes, err := sizeOf(s.Config.FS, ledger.ReportDir+"/"+fileOf(x.ID))
+			bytes, err := sizeOf(s.Config.FS, ledger.ReportFile(x.ID))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
@@ -86,19 +85,6 @@ func (s *Portal) countFiles() error {
 
 // atATime is how many reports are looked up under the store's lock.
 const atATime = 200
-
-// fileOf returns the name of a report's file.
-func fileOf(id ids.ID) string { return id.String() + ledger.ReportSuffix }
-
-// reportOf returns the report whose file has a name; the zero ID is none.
-func reportOf(name string) ids.ID {
-	base, whole := strings.CutSuffix(name, ledger.ReportSuffix)
-	if !whole {
-		return ids.ID{}
-	}
-	id, _ := ids.Parse(base)
-	return id
-}
 
 func sizeOf(fsys durable.ReadFS, name string) (int64, error) {
 	f, err := fsys.Open(name)

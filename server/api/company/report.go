@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,7 +190,7 @@ func (s *Portal) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(payload[head+16:])) {
 		return errors.Join(err, web.ErrNotFound)
 	}
-	f, err := s.Config.FS.Open(ledger.ReportDir + "/" + fileOf(x.ID))
+	f, err := s.Config.FS.Open(ledger.ReportFile(x.ID))
 	if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func (s *Portal) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 // tendReports is the queue: it removes the reports that have expired, and writes those that are queued. It
 // returns the time until the next expires.
 func (s *Portal) tendReports() (next time.Duration, err error) {
-	if err := errors.Join(s.removeReports(), s.WriteReports()); err != nil {
+	if err := s.FinishReports(); err != nil {
 		return 0, err
 	}
 	next = web.Rarely
@@ -250,8 +251,14 @@ func (s *Portal) tendReports() (next time.Duration, err error) {
 	return next, err
 }
 
-// WriteReports writes the files of all reports that are queued, one at a time.
-func (s *Portal) WriteReports() error {
+// FinishReports removes the files of reports that are over, or that are not known, and writes the files of
+// all that are queued.
+func (s *Portal) FinishReports() error {
+	return errors.Join(s.removeReports(), s.writeReports())
+}
+
+// writeReports writes the files of all reports that are queued, one at a time.
+func (s *Portal) writeReports() error {
 	// An erasure waits meanwhile, so that no report is written with what is being erased.
 	s.Reporting.Lock()
 	defer s.Reporting.Unlock()
@@ -301,7 +308,8 @@ func (s *Portal) writeReport(x *report.Report) error {
 		done.Rows, err = report.Write(s.Base, out, x, frozen, now, partner)
 		return err
 	}
-	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, fileOf(x.ID), write)
+	name := path.Base(ledger.ReportFile(x.ID))
+	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, name, write)
 	if errors.Is(err, errNoRoom) {
 		s.Log.Info("a report waits until other reports of its company have expired", "report", x.ID.String(),
 			"err", err)
@@ -328,7 +336,8 @@ func (s *Portal) removeReports() error {
 		var gone []string
 		err = errors.Join(err, s.Store.View(func(st ledger.State, now time.Time) {
 			for _, name := range some {
-				_, unknown := st.Reports.Find(reportOf(name), "", now)
+				id, _ := ledger.ReportOf(name)
+				_, unknown := st.Reports.Find(id, "", now)
 				if strings.HasSuffix(name, ledger.ReportSuffix) && unknown != nil {
 					gone = append(gone, name)
 				}
@@ -341,7 +350,8 @@ func (s *Portal) removeReports() error {
 				failed = nil // another was first
 			}
 			if failed == nil {
-				s.files.removed(reportOf(name))
+				id, _ := ledger.ReportOf(name)
+				s.files.removed(id)
 			}
 			err = errors.Join(err, failed)
 		}

@@ -39,8 +39,7 @@ func (s *Seller) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Par
 }
 
 // bookingReply returns a function that writes the reply of a request that changes a booking. It takes
-// pointers, as booking and instant are only known once the update has set them. The reply is written for the
-// journal, if the request has a key, and then for the client.
+// pointers, as booking and instant are only known once the update has set them.
 func (s *Seller) bookingReply(b **booking.Booking, now *time.Time) func(*wire.Writer) {
 	return func(w *wire.Writer) {
 		s.resources.BookingReply(w, *b, *now)
@@ -132,7 +131,8 @@ func offerExpired(wrong web.Complaints) error {
 	return wrong.Err()
 }
 
-// prepare looks up in a timetable the ride that the offer of a request sells at an instant. An offer of a
+// prepare looks up in a timetable the ride that the offer of a request sells at an instant, and returns all
+// that is wrong with the request. An offer of a
 // company that the partner may not sell is answered like one that was never made. The answer lists the
 // problem of the offer first, then those of the body, then that of the currency.
 func (s *Seller) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable,

@@ -26,8 +26,9 @@ import (
 // Idempotency-Key on POST /v2/bookings, pay, book and cancel (decision idempotency.key): a request that comes
 // again under its key gets the first answer again. The line that a request writes holds the key, the hash of
 // the request and the status. The body of the answer stands in that line's personal part; the answer to a
-// sale is made again from the line. Pay and book write a line for each ticket, which names the key, and a
-// last one with the answer. After a crash between them a repetition goes on with the tickets that are left.
+// sale is made again, from the line and the run that it names. Pay and book write a line for each ticket,
+// which names the key, and a last one with the answer. After a crash between them a repetition goes on with
+// the tickets that are left.
 
 // Attempt is one try of a POST. With an Idempotency-Key it knows the tickets that earlier tries have done.
 // The zero Attempt has no key.
@@ -38,8 +39,8 @@ type Attempt struct {
 	last      *ledger.Idempotency // for the line of the answer; nil without a key
 }
 
-// willAnswer sets what the last line of the request will hold. write writes the body of the answer. It is
-// called once that is decided: in the goroutine that writes the journal, and again for the client.
+// willAnswer sets what the last line of the request will hold. write writes the body of the answer, once that
+// is decided: for the client and, but for a sale, in the goroutine that writes the journal.
 func (a *Attempt) willAnswer(status int, write func(*wire.Writer)) {
 	if a.key != "" {
 		a.last = &ledger.Idempotency{
@@ -155,6 +156,8 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		}
 		var known *ledger.KeyedRequest
 		var gone error // who has no valid key any more is not told what is known
+		// Where nothing is known, this waits all the same: the lines of requests of this key may be on their
+		// way.
 		err = s.Store.View(func(st ledger.State, now time.Time) {
 			known = st.KeyedRequests.Find(name, now)
 			gone = web.Again(w, st, now)
@@ -206,8 +209,8 @@ func oneForm(b []byte) []byte {
 	return form
 }
 
-// keepRefusal journals a 409 of pay, book and cancel, which a repetition gets again. A 409 that only lasts
-// until the provider has answered is not kept.
+// keepRefusal returns the error of a request, which may be nil. It journals a 409 of pay, book and cancel,
+// which a repetition gets again; but not one that only lasts until the provider has answered.
 func (s *Seller) keepRefusal(w http.ResponseWriter, r *http.Request, partner ids.ID, try *Attempt,
 	err error) error {
 	if err == nil {

@@ -49,8 +49,7 @@ func (res *Writer) Booking(w *wire.Writer, name string, b *booking.Booking, now 
 	w.EndObject()
 }
 
-// BookingReply writes the body of an answer that is a Booking. Its bytes are those that the line of a sale
-// has the SHA-256 of (decision idempotency.key).
+// BookingReply writes the body of an answer that is a Booking.
 func (res *Writer) BookingReply(w *wire.Writer, b *booking.Booking, now time.Time) {
 	wire.Reply(w, func(w *wire.Writer) {
 		res.Booking(w, "booking", b, now)

@@ -20,7 +20,7 @@ func removeForgotten(fsys durable.FS, e ledger.Event) error {
 	case *ledger.PersonalErased:
 		err := removeLetters(fsys, e.AllTickets())
 		for _, id := range e.Reports {
-			failed := fsys.Remove(ledger.ReportDir + "/" + id.String() + ledger.ReportSuffix)
+			failed := fsys.Remove(ledger.ReportFile(id))
 			if !errors.Is(failed, fs.ErrNotExist) {
 				err = errors.Join(err, failed)
 			}

@@ -207,8 +207,8 @@ func (s *Executor) adminPartnerRevoke(a *Act) (string, error) {
 // they live. The line comes before the key is used, and after there is room for it: no key is rotated
 // without a line, and on a full disk no line speaks of a key that there is not.
 func (s *Executor) adminRotateKeys(a *Act) (string, error) {
-	s.importing.Lock()
-	defer s.importing.Unlock()
+	s.acting.Lock()
+	defer s.acting.Unlock()
 	now, err := s.Now()
 	if err != nil {
 		return "", err

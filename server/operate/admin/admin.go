@@ -16,34 +16,38 @@ import (
 // Executor does administrative acts.
 type Executor struct {
 	*web.Core
-	identity  *oidc.Trusted
-	carrier   *carrier.Dispatcher
-	outbox    *outbox.Relay
-	provider  *provider.Confirmer
-	witness   *witness.Collector
-	reports   func() error // writes the reports that are queued; returns when they are there
-	erasures  *web.Loop
-	importing sync.Mutex // one import, key rotation, or erasure at a time
+	identity *oidc.Trusted
+	carrier  *carrier.Dispatcher
+	outbox   *outbox.Relay
+	provider *provider.Confirmer
+	witness  *witness.Collector
+	erasures *web.Loop
+	acting   sync.Mutex // see Alone
+
+	// finishReports writes the reports that are queued, removes what is of no report, and returns then.
+	finishReports func() error
 }
 
-// Alone runs do while no import, no key rotation and no erasure runs.
+// Alone runs do while no other act runs that may take long: an import, a change of a run, a rotation of keys,
+// an erasure, a fork of a world.
 func (s *Executor) Alone(do func() error) error {
-	s.importing.Lock()
-	defer s.importing.Unlock()
+	s.acting.Lock()
+	defer s.acting.Unlock()
 	return do()
 }
 
 // New returns the room.
-func New(core *web.Core, identity *oidc.Trusted, reports func() error, carrier *carrier.Dispatcher,
+func New(core *web.Core, identity *oidc.Trusted, finishReports func() error, carrier *carrier.Dispatcher,
 	outbox *outbox.Relay, provider *provider.Confirmer, witness *witness.Collector) *Executor {
 	s := &Executor{
 		Core:     core,
 		identity: identity,
-		reports:  reports,
 		carrier:  carrier,
 		outbox:   outbox,
 		provider: provider,
 		witness:  witness,
+
+		finishReports: finishReports,
 	}
 	s.erasures = core.NewLoop("an erasure is not complete", s.completeErasures)
 	return s

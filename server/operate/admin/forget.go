@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"time"
-
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/report"
@@ -25,12 +23,14 @@ import (
 )
 
 // Erasure of personal data: `waybill forget`. A line of the type personal.erased says whose passengers are
-// forgotten, which lines of the journal lose their personal part, and which reports are written anew. From
-// that line on no state has the names, so that nothing written later can show them; what was written before
-// is what there is to look for.
+// forgotten, which lines of the journal lose their personal part, and which reports are written anew; of more
+// than manyForgotten passengers, lines of the type passengers.forgotten say so before it. From these lines on
+// no state has the names, so that nothing written later can show them; what was written before is what there
+// is to look for.
 //
-// A forget can be cut short at any moment. What its line has named is then still to be done, which the loop
-// of erasures does, after a start too (store.Store.Erase).
+// A forget can be cut short at any moment. What its personal.erased has named is then still to be done, which
+// the loop of erasures does, after a start too (store.Store.Erase). One that was cut short before that line
+// is to be run again.
 
 // erasure is one forget on its way: what it has found, and what it has done.
 type erasure struct {
@@ -48,17 +48,17 @@ type erasure struct {
 	users map[ids.ID]bool // who are gone and had the address
 	// completions has, by report, the lines that have the hash of its file.
 	completions map[ids.ID][]uint64
-	told        bool // a line names the reports: those that are written after it have no names
-	done        struct{ tickets, lines, reports int }
+	// reportsNamed says that a line names the reports: those that are written after it have no names.
+	reportsNamed bool
+	done         struct{ tickets, lines, reports int }
 }
 
 // adminForget erases what the directory knows of the passengers of a booking, or of the bearer of an e-mail
 // address: in the state, in the journal, in snapshots, in reports and in letters. If it is cut short, doing
 // it again does the rest.
 func (s *Executor) adminForget(a *Act) (string, error) {
-	s.importing.Lock()
-	defer s.importing.Unlock()
-	// One erasure at a time, and none beside an import or a rotation of keys.
+	s.acting.Lock()
+	defer s.acting.Unlock()
 	x := &erasure{
 		s:      s,
 		act:    a,
@@ -113,7 +113,7 @@ func (x *erasure) run() error {
 // letters removed. It is called while no other act of its kind runs.
 func (s *Executor) erase() error {
 	return s.Store.Erase(s.Draining, func() error {
-		return errors.Join(s.reports(), s.outbox.RemoveLetters())
+		return errors.Join(s.finishReports(), s.outbox.RemoveLetters())
 	})
 }
 
@@ -127,10 +127,11 @@ func (s *Executor) completeErasures() (time.Duration, error) {
 
 // update journals what decide returns, and calls after where that is something. Where the keeper is silent,
 // what is in the journal is named: the loop of erasures does it once that counts.
-func (x *erasure) update(decide func(ledger.State) []ledger.Entry, after func(now time.Time)) error {
+func (x *erasure) update(decide func(ledger.State, time.Time) []ledger.Entry,
+	after func(now time.Time)) error {
 	wrote := false
-	seq, err := x.s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
-		return decide(st), nil
+	seq, err := x.s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+		return decide(st, now), nil
 	}, func(_ ledger.State, now time.Time) {
 		wrote = true
 		after(now)
@@ -155,19 +156,18 @@ func (x *erasure) said() string {
 		"journal has their names"
 }
 
-// seek finds the tickets that the state knows of. All bookings are looked through without the lock.
+// seek finds the tickets that the state knows of.
 func (x *erasure) seek() error {
 	form := x.act.Form
 	x.email = auth.FoldEmail(form.Get("email"))
 	id, _ := ids.Parse(form.Get("booking"))
-	// They are looked through without the lock, however many there are.
 	var user *auth.User
 	all := slices.Values[[]*booking.Booking](nil)
 	found := true
 	err := x.s.Store.View(func(st ledger.State, _ time.Time) {
 		if x.email != "" {
 			user = st.Accounts.ByEmail(x.email)
-			frozen := st.Bookings.Freeze()
+			frozen := st.Bookings.Freeze() // to be looked through without the lock, however many there are
 			frozen.Step = x.pace.Step
 			all = frozen.All()
 			return
@@ -224,7 +224,7 @@ func (x *erasure) line(l *journal.Line) error {
 		x.pace.Step()
 	}
 	if len(l.Personal) == 0 && l.Type != "ticket.moved" || journal.Own(l.Type) {
-		return nil
+		return nil // no such line has a form that a later one names: sales have passengers
 	}
 	entry, err := x.code.Decode(l.Type, l.Data, l.Personal)
 	if err != nil {
@@ -341,7 +341,7 @@ func (x *erasure) name() (wrote bool, err error) {
 	reason := x.act.Form.Get("reason")
 	for len(todo) > manyForgotten {
 		e := &ledger.PassengersForgotten{Reason: reason}
-		err := x.update(func(st ledger.State) []ledger.Entry {
+		err := x.update(func(st ledger.State, _ time.Time) []ledger.Entry {
 			e.Passengers = st.ToForget(todo[:manyForgotten])
 			if len(e.Passengers) == 0 {
 				return nil
@@ -349,7 +349,7 @@ func (x *erasure) name() (wrote bool, err error) {
 			return []ledger.Entry{{Event: e, By: &x.act.By}}
 		}, func(time.Time) {
 			x.done.tickets += len(e.Passengers)
-			x.told = false
+			x.reportsNamed = false
 		})
 		if err != nil {
 			return false, err
@@ -360,12 +360,16 @@ func (x *erasure) name() (wrote bool, err error) {
 	// of anybody.
 	hashes := x.hashesOf(reports, files)
 	e := &ledger.PersonalErased{Reason: reason}
-	err = x.update(func(st ledger.State) []ledger.Entry {
+	err = x.update(func(st ledger.State, now time.Time) []ledger.Entry {
 		e.Passengers = st.ToForget(todo)
 		e.Reports = nil
 		e.Lines = x.lines
-		if len(e.Passengers) > 0 || !x.told && len(x.lines)+x.done.tickets > 0 { // else no report has names
-			e.Reports = reports
+		mayHaveNames := len(e.Passengers) > 0 || !x.reportsNamed && len(x.lines)+x.done.tickets > 0
+		if mayHaveNames {
+			e.Reports = slices.DeleteFunc(slices.Clone(reports), func(id ids.ID) bool {
+				_, unknown := st.Reports.Find(id, "", now)
+				return unknown != nil // its file goes with those of reports that are over
+			})
 			e.Lines = slices.Concat(x.lines, hashes)
 		}
 		if len(e.Lines) == 0 && len(e.Passengers) == 0 {
@@ -380,7 +384,7 @@ func (x *erasure) name() (wrote bool, err error) {
 		}
 		s.Store.ToErase(named)
 		x.lines = nil
-		x.told = true
+		x.reportsNamed = true
 		x.done.lines += len(e.Lines)
 		x.done.tickets += len(e.Passengers)
 		x.done.reports += len(e.Reports)
@@ -406,9 +410,8 @@ func (s *Executor) reportsOf(tickets map[ids.ID]bool) (list []ids.ID, files map[
 	files = map[ids.ID]bool{}
 	names, err := s.Config.FS.List(ledger.ReportDir)
 	for _, name := range names {
-		base, whole := strings.CutSuffix(name, ledger.ReportSuffix)
-		id, ok := ids.Parse(base)
-		if !whole || !ok || err != nil {
+		id, ok := ledger.ReportOf(name)
+		if !ok || err != nil {
 			continue
 		}
 		files[id] = true

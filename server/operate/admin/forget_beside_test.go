@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"waybill/auth"
+	"waybill/schedule/ids"
 	"waybill/server"
 	"waybill/server/lab/rig"
+	"waybill/server/ledger"
 	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
 	"waybill/store/durable"
@@ -121,5 +123,39 @@ func TestALongPathMakesNoLongLine(t *testing.T) {
 		if strings.Contains(line, "request.answered") && len(line) > 1<<10 {
 			t.Errorf("the line has %d bytes", len(line))
 		}
+	}
+}
+
+// Erasure: a file among the reports that is of no report, as one that a copy has kept of lines which a repair
+// has cut off, or of one that is over, does not end the directory, and does not keep the name.
+func TestErasureOfReportsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	v := rig.NewVisitorOn(t, dir)
+	w := v.Ask("POST", "/v2/bookings", strings.Replace(named, "%q", `"$OFFER"`, 1))
+	booking := strings.Split(w.Body.String(), `"`)[7]
+	v.Ask("POST", "/v2/reports/company/orders",
+		`{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`)
+	rig.WriteReports(t, v.S)
+	reports, _ := filepath.Glob(filepath.Join(dir, ledger.ReportDir, "*"))
+	if len(reports) == 0 {
+		t.Fatal("no report")
+	}
+	text, err := os.ReadFile(reports[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	stray := filepath.Join(dir, ledger.ReportDir, ids.ID{1}.String()+ledger.ReportSuffix)
+	if err := os.WriteFile(stray, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := rig.Forget(v.S, "booking", booking); err != nil {
+		t.Fatal(said, err)
+	}
+	if files := rig.FilesWith(t, dir, "Quill"); len(files) > 0 {
+		t.Errorf("the name stands in %q", files)
+	}
+	if err := v.S.Err(); err != nil {
+		t.Error(err)
 	}
 }

@@ -190,8 +190,8 @@ func (f *FeedRead) Judge(before *schedule.Tables, now time.Time, out io.Writer) 
 
 // Adopt makes a feed that was read the timetable in force, unless it is a dry run.
 func (s *Executor) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
-	s.importing.Lock()
-	defer s.importing.Unlock()
+	s.acting.Lock()
+	defer s.acting.Unlock()
 	now, err := s.Now()
 	if err == nil {
 		err = read.Judge(&s.Timetable.Load().Tables, now, out)

@@ -82,7 +82,7 @@ func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	s.writeRequests(x)
 	writeJournal(x, s.Counts)
 	x.single("waybill_erasures_open", "gauge", "Lines of the journal that an erasure has named and not yet "+
-		"erased.", s.Store.Unerased())
+		"erased; 1 where only reports or letters are left.", s.Store.Unerased())
 	x.single("waybill_clock_step_seconds", "gauge", "By how much the machine's clock has jumped; 0 while it is "+
 		"believed.", int(s.Step()/time.Second))
 	x.single("waybill_timetable_last_day_timestamp_seconds", "gauge", "Midnight UTC of the last day of the "+

@@ -9,8 +9,8 @@ import (
 )
 
 // GetLive answers the orchestrator, on /livez, /readyz and /healthz (decision probes.open). A server that is
-// not ready, whose keeper is silent (decision keep.silent), or whose clock has jumped or is behind its
-// journal (decision clock.step), answers only /livez.
+// not ready (which the hall answers before it is open), whose keeper is silent (decision keep.silent), or
+// whose clock has jumped or is behind its journal (decision clock.step), answers only /livez.
 func (s *Monitor) GetLive(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Path != "/livez" {
 		if s.Store.Silent() {

@@ -3,14 +3,9 @@
 package backup
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
-	"strings"
 	"time"
 
-	"waybill/schedule/ids"
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/verify"
@@ -85,9 +80,9 @@ func finishCopy(to durable.FS) (verify.Report, error) {
 func removeStaleReports(to durable.FS, state ledger.State) error {
 	names, err := to.List(ledger.ReportDir)
 	for _, name := range names {
-		id, _ := ids.Parse(strings.TrimSuffix(name, ledger.ReportSuffix))
+		id, _ := ledger.ReportOf(name)
 		x, unknown := state.Reports.Find(id, "", time.Time{})
-		sum, unread := sumOf(to, ledger.ReportDir+"/"+name)
+		sum, unread := verify.SumOf(to, ledger.ReportDir+"/"+name)
 		if err = errors.Join(err, unread); err != nil {
 			return err
 		}
@@ -96,18 +91,6 @@ func removeStaleReports(to durable.FS, state ledger.State) error {
 		}
 	}
 	return err
-}
-
-// sumOf returns the SHA-256 of a file, in hex.
-func sumOf(fsys durable.ReadFS, name string) (string, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // Repair copies the lines before a cut of a directory that nobody has open into a new one, and checks that

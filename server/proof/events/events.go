@@ -60,8 +60,8 @@ func (d Decoder) Line(l *journal.Line, visit func(*journal.Line, ledger.Entry) e
 var ErrErasedMeanwhile = errors.New("personal data was erased meanwhile; try again")
 
 // ErrErasing is of what would pass on personal data that is to be erased.
-var ErrErasing = errors.New("personal data is being erased, or an erasure was interrupted; run waybill forget " +
-	"to complete it, then try again")
+var ErrErasing = errors.New("personal data is being erased, or an erasure was interrupted: a running server " +
+	"completes it, and so does waybill forget; then try again")
 
 // NothingToErase is [ErrErasing] of a journal in which an erasure goes on, or was cut short: what is passed
 // on of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]

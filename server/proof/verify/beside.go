@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"waybill/report"
 	"waybill/server/ledger"
 	"waybill/store/chain"
 	"waybill/store/durable"
@@ -33,7 +32,7 @@ func filesBeside(fsys durable.ReadFS) (files map[string]string, err error) {
 			name = dir + "/" + name
 			files[name] = ""
 			if dir == ledger.ReportDir {
-				files[name], _ = sumOf(fsys, name) // what cannot be read is told if the journal names it
+				files[name], _ = SumOf(fsys, name) // what cannot be read is told if the journal names it
 			}
 		}
 	}
@@ -48,7 +47,7 @@ func filesBeside(fsys durable.ReadFS) (files map[string]string, err error) {
 func (rep *Report) beyond(files map[string]string, s ledger.State) {
 	named := map[string]bool{}
 	for _, r := range s.Reports.All() {
-		named[fileOf(r)] = true
+		named[ledger.ReportFile(r.ID)] = true
 	}
 	for _, hash := range rep.timetables {
 		named[ledger.TimetableDir+"/"+hash+".jsonl"] = true
@@ -70,11 +69,6 @@ func (rep *Report) beyond(files map[string]string, s ledger.State) {
 // snapshotOf returns the name of the snapshot after a line.
 func snapshotOf(seq uint64) string { return "snapshots/" + journal.Name(seq) }
 
-// fileOf returns the name of a report's file.
-func fileOf(r *report.Report) string {
-	return ledger.ReportDir + "/" + r.ID.String() + ledger.ReportSuffix
-}
-
 // reports looks at the files of reports that should be there, by the directory's clock. One that has changed
 // while the journal was read was written anew meanwhile: before has their sums of then. The error is of the
 // last that is not as it was written.
@@ -86,14 +80,14 @@ func (rep *Report) reports(fsys durable.ReadFS, s ledger.State, before map[strin
 		if !done || r.SHA256 == "" || !now.Before(expires) {
 			continue
 		}
-		switch sum, err := sumOf(fsys, fileOf(r)); {
+		switch sum, err := SumOf(fsys, ledger.ReportFile(r.ID)); {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, r.Line)
 		case err != nil:
 			return err
-		case sum != r.SHA256 && sum == before[fileOf(r)]:
+		case sum != r.SHA256 && sum == before[ledger.ReportFile(r.ID)]:
 			d := &journal.Damage{
-				Place:  journal.Place{File: fileOf(r)},
+				Place:  journal.Place{File: ledger.ReportFile(r.ID)},
 				Seq:    r.Line,
 				Reason: "the file is not the report that was written",
 				Books:  true,
@@ -114,8 +108,8 @@ func (rep *Report) remark(kind string, seq uint64, format string, args ...any) {
 	rep.Beside = append(rep.Beside, chain.Event{Kind: kind, Seq: seq, Text: fmt.Sprintf(format, args...)})
 }
 
-// sumOf returns the SHA-256 of a file, in hex.
-func sumOf(fsys durable.ReadFS, name string) (string, error) {
+// SumOf returns the SHA-256 of a file, in hex.
+func SumOf(fsys durable.ReadFS, name string) (string, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return "", err

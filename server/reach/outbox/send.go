@@ -346,8 +346,8 @@ func (s *Relay) recordSent(list []gone) error {
 	return err
 }
 
-// RemoveLetters removes the e-mails that became files and whose passengers are forgotten. Those that become
-// files after it are of others.
+// RemoveLetters removes the e-mails that became files and whose passengers are forgotten, or whose tickets
+// are not known. Those that become files after it are of others.
 func (s *Relay) RemoveLetters() error {
 	s.filed.mu.Lock() // a letter that is being written may be of somebody who was still known
 	names, err := s.Config.FS.List(ledger.OutboxDir)
