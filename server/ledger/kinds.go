@@ -121,7 +121,9 @@ func (k *kind[T]) applyEntry(s State, at journal.Stamp, x Entry) error {
 	if k.offers {
 		s.inner.lastLines.offers = at.Seq
 	}
-	s.noteBookings(at, x.Before, partner)
+	if partner != (ids.ID{}) {
+		s.feed(partner).line = at.Seq
+	}
 	for _, event := range k.eventsOf(e) {
 		s.feed(cmp.Or(event.Partner, partner)).add(at)
 	}

@@ -3,7 +3,6 @@ package ledger
 import (
 	"waybill/booking"
 	"waybill/schedule/ids"
-	"waybill/store/journal"
 )
 
 // A reader is shown what is durable. What is read often names the last line that it rests on, and waits for
@@ -14,22 +13,6 @@ import (
 type lastLines struct {
 	all    uint64 // set the clock, or erased persons, who may be shown anywhere
 	offers uint64 // changed the timetable, a run, a partner or a key; see kind.offers
-}
-
-// noteBookings notes that a line has changed bookings: the one of a partner, or several.
-func (s State) noteBookings(at journal.Stamp, before *Before, partner ids.ID) {
-	switch {
-	case before == nil:
-	case before.Each == nil:
-		s.feed(partner).line = at.Seq
-	default:
-		for id := range before.Each {
-			// A booking whose last ticket was moved is no more; the one that has it is the same partner's.
-			if partner, found := s.Bookings.PartnerOf(id); found {
-				s.feed(partner).line = at.Seq
-			}
-		}
-	}
 }
 
 // BookingLine returns the last line that a reading of a booking rests on.

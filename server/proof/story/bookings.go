@@ -174,28 +174,34 @@ func (t teller) created(e *booking.Created) string {
 
 // canceled says what came back for each ticket, and by which rules.
 func (t teller) canceled(e *booking.TicketsCanceled) string {
-	said := t.partnerOf(e.Booking) + " cancels"
-	next := ": "
-	for _, x := range e.Tickets {
-		// A partner asks how an amount came about: by the grace, or by a rule for each leg.
-		_, ticket := t.Bookings.AnyTicket(x.ID)
-		said += next + t.standing(e.Booking, x.ID)
-		next = "; "
-		if x.Refunded && ticket != nil {
-			said += fmt.Sprintf(", refunded %s %s of %s", words.Hundredths(x.Refund), ticket.Currency,
-				words.Hundredths(ticket.Price()))
-		} else {
-			said += ", with no refund"
-		}
-		if x.Grace {
-			said += " (within 20 minutes of its creation: all of it)"
-		}
-		for _, term := range x.Terms {
-			percent := words.Hundredths(term.Percent)
-			said += fmt.Sprintf(" (rule %s: %s %%)", cmp.Or(term.Rule, "none"), percent)
-		}
+	var tickets []string
+	for i := range e.Tickets {
+		tickets = append(tickets, t.canceledTicket(e.Booking, &e.Tickets[i]))
 	}
-	return said + t.more("; request %s", e.Request)
+	return t.partnerOf(e.Booking) + " cancels: " + strings.Join(tickets, "; ") +
+		t.more("; request %s", e.Request)
+}
+
+// canceledTicket says what came back for a ticket. A partner asks how an amount came about: by the grace, or
+// by a rule for each leg.
+func (t teller) canceledTicket(of ids.ID, x *booking.CanceledTicket) string {
+	var said strings.Builder
+	said.WriteString(t.standing(of, x.ID))
+	_, ticket := t.Bookings.AnyTicket(x.ID)
+	if x.Refunded && ticket != nil {
+		fmt.Fprintf(&said, ", refunded %s %s of %s", words.Hundredths(x.Refund), ticket.Currency,
+			words.Hundredths(ticket.Price()))
+	} else {
+		said.WriteString(", with no refund")
+	}
+	if x.Grace {
+		said.WriteString(" (within 20 minutes of its creation: all of it)")
+	}
+	for _, term := range x.Terms {
+		percent := words.Hundredths(term.Percent)
+		fmt.Fprintf(&said, " (rule %s: %s %%)", cmp.Or(term.Rule, "none"), percent)
+	}
+	return said.String()
 }
 
 // runCanceled says what became of the tickets of a run, each by itself: who asks for one finds it.
