@@ -37,6 +37,19 @@ func (t *Timetable) Departures(since int64, most int) (list []Leg) {
 	return list
 }
 
+// UnderWay returns the runs of a trip that are under way at some instant from first until before end, in Unix
+// seconds: by their days, each from its first stop to its last. Runs that were cancelled are among them.
+func (t *Timetable) UnderWay(trip int32, first, end int64) (list []Leg) {
+	long := t.arr(trip, int16(len(t.StopsOf(trip))-1))
+	last := DayOf(time.Unix(end+offClock, 0).UTC())
+	for day := DayOf(time.Unix(first-long-offClock, 0).UTC()); day <= last; day++ {
+		if run, runs := t.whole(trip, day); runs && run.Dep < end && run.Arr >= first {
+			list = append(list, run)
+		}
+	}
+	return list
+}
+
 // whole returns a run from its first stop to its last, and whether the timetable has it.
 func (t *Timetable) whole(trip int32, day Day) (run Leg, runs bool) {
 	if !t.Scheduled(trip, day) {

@@ -1,12 +1,26 @@
 package schedule
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Change is a carrier's change of one run. It holds whatever timetables say (decision runs.timetable). The
 // zero Change is none.
 type Change struct {
 	Canceled bool  `json:"canceled"`
 	Shift    int32 `json:"shift"` // seconds later than the timetable says; below zero it is earlier
+}
+
+// News says in a word or two what was changed, as lists of runs do; "" is nothing.
+func (c Change) News() string {
+	switch {
+	case c.Canceled:
+		return "cancelled"
+	case c.Shift != 0:
+		return fmt.Sprintf("moved by %+d min", c.Shift/60)
+	}
+	return ""
 }
 
 // With returns the timetable with changed runs. A search no longer finds cancelled runs, and finds moved

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -46,9 +45,8 @@ func (n *Network) Board(since time.Time, most int) (list []Departure, err error)
 	clock := clockOf(tt, runs)
 	for i, run := range runs {
 		x := newDeparture(tt, []schedule.Leg{run}, clock)
-		x.Seats = seats[i]
-		if x.News == cancelled {
-			x.Seats = 0
+		if change, _ := tt.Change(run.Run()); !change.Canceled {
+			x.Seats = seats[i]
 		}
 		list = append(list, x)
 	}
@@ -82,8 +80,6 @@ func (n *Network) Between(from, to int32, on schedule.Day, most int) (list []Dep
 	return list, total - len(list), err
 }
 
-const cancelled = "cancelled" // the news of a run
-
 // newDeparture returns a journey as a board has it, by a clock.
 func newDeparture(tt *schedule.Timetable, legs []schedule.Leg, clock *time.Location) Departure {
 	first := &legs[0]
@@ -99,12 +95,8 @@ func newDeparture(tt *schedule.Timetable, legs []schedule.Leg, clock *time.Locat
 		Trip:    tt.Trips[first.Trip].ID,
 	}
 	for _, leg := range legs {
-		change, _ := tt.Change(leg.Run())
-		switch {
-		case change.Canceled:
-			x.News = cancelled
-		case change.Shift != 0:
-			x.News = fmt.Sprintf("moved by %+d min", change.Shift/60)
+		if change, is := tt.Change(leg.Run()); is {
+			x.News = change.News()
 		}
 	}
 	if len(legs) > 1 {

@@ -2,7 +2,6 @@ package carrier
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -119,7 +118,7 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 		Arrives:  Local(run, run.Arr(last), last),
 		Capacity: int(form.Bus.Seats),
 		Free:     int(form.Bus.Seats),
-		News:     ShortNews(&m.Change),
+		News:     m.Change.News(),
 	}
 	for _, part := range m.Loads {
 		x.Taken = max(x.Taken, part.Taken)
@@ -143,15 +142,4 @@ func newRunShown(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, n
 func isWithdrawn(tt *schedule.Timetable, name ids.RunName) bool {
 	trip, known := tt.TripByID(name.Trip)
 	return !known || !tt.Scheduled(trip, name.Day)
-}
-
-// ShortNews says in a word or two what a carrier has changed of a run; "" is nothing.
-func ShortNews(c *booking.RunChange) string {
-	switch {
-	case c.Canceled:
-		return "cancelled"
-	case c.Shift != 0:
-		return fmt.Sprintf("moved by %+d min", c.Shift/60)
-	}
-	return ""
 }

@@ -85,40 +85,16 @@ func arrivalOf(run *booking.Run) time.Time {
 func (c *candidates) addScheduled(first, end time.Time, wanted *filter) {
 	for i := range c.tt.Trips {
 		trip := int32(i)
-		form := (*schedule.Form)(nil)
-		for _, day := range c.daysOf(trip, first, end) {
-			if form == nil {
-				form = c.tt.Form(trip)
-				if !wanted.has(form) {
-					break
-				}
-			}
-			start := c.tt.Start(&schedule.Leg{Trip: trip, Day: day})
-			c.add(ids.RunName{Trip: form.Trip, Day: day}, form, start)
-		}
-	}
-}
-
-// daysOf returns the service days of a trip's runs that are under way between two instants.
-func (c *candidates) daysOf(trip int32, first, end time.Time) (days []schedule.Day) {
-	x := &c.tt.Trips[trip]
-	times := c.tt.Times[x.Times]
-	departure := times[1] + x.Shift
-	arrival := times[len(times)-2] + x.Shift
-	later := schedule.Day(arrival / (24 * 3600))
-	// A run may be moved by 12 hours, and a zone be 14 hours from UTC.
-	for day := schedule.DayOf(first) - later - 3; day <= schedule.DayOf(end)+2; day++ {
-		if !c.tt.Scheduled(trip, day) {
+		runs := c.tt.UnderWay(trip, first.Unix(), end.Unix())
+		if len(runs) == 0 {
 			continue
 		}
-		start := c.tt.Start(&schedule.Leg{Trip: trip, Day: day})
-		leaves := time.Unix(start+int64(departure), 0)
-		arrives := time.Unix(start+int64(arrival), 0)
-		if isBetween(leaves, arrives, first, end) {
-			days = append(days, day)
+		if form := c.tt.Form(trip); wanted.has(form) {
+			for i := range runs {
+				c.add(ids.RunName{Trip: form.Trip, Day: runs[i].Day}, form, c.tt.Start(&runs[i]))
+			}
 		}
 	}
-	return days
 }
 
 // add adds a run.

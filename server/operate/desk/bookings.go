@@ -189,7 +189,7 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 			Seat:    int(l.Seat),
 			Run:     name.String(),
 			Link:    runPath(name.Trip, name.Day.String()),
-			News:    carrier.ShortNews(&change),
+			News:    change.News(),
 		})
 	}
 	return x

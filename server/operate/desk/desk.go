@@ -258,7 +258,6 @@ var pages = sync.OnceValue(func() *template.Template {
 		"short":   func(hash string) string { return hash[:min(len(hash), 12)] },
 		"counted": words.Counted[int],
 		"chip":    newChip,
-		"news":    carrier.ShortNews,
 		"form":    newForm,
 		"entry":   func(p *page, path, name string) entry { return entry{path, name, p.Here == path} },
 	})
