@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"waybill/server/lab/rig"
+	"waybill/store/durable"
 )
 
 // The page on a second machine has commands that need a second machine. Here both are directories, and ssh is
@@ -113,8 +114,12 @@ func (m *machines) stop(p *process) {
 func (m *machines) awaitEnd() {
 	m.t.Helper()
 	rig.Eventually(m.t, "receive has ended", func() bool {
-		_, _, says := run(m.t, nil, "receive", "-next", m.second)
-		return !strings.Contains(says, "in use")
+		lock, err := durable.Dir(m.second).Lock("LOCK")
+		if err != nil {
+			return false
+		}
+		lock.Close()
+		return true
 	})
 }
 
