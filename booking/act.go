@@ -107,10 +107,12 @@ type (
 		Reason  string `json:"reason,omitempty"` // why an operator answered in the provider's place
 		Unknown bool   `json:"unknown,omitempty"`
 	}
-	// TicketsCanceled says that tickets of a booking were canceled or refunded.
+	// TicketsCanceled says that tickets of a booking were canceled or refunded: by a request of the partner,
+	// or for a reason by an operator, with no request.
 	TicketsCanceled struct {
 		Booking ids.ID           `json:"booking"`
 		Request string           `json:"request"`
+		Reason  string           `json:"reason,omitempty"`
 		Tickets []CanceledTicket `json:"tickets"`
 	}
 	// TicketsUncompleted records that the payment window of tickets was over at an instant, once for each. It

@@ -92,6 +92,9 @@ func NewRun(form *schedule.Form, day schedule.Day, start int64, offsets []int32)
 	}
 }
 
+// Name names the run across timetables.
+func (r *Run) Name() ids.RunName { return ids.RunName{Trip: r.Form.Trip, Day: r.Day} }
+
 // Dep returns the departure from a position.
 func (r *Run) Dep(position int16) time.Time {
 	return r.at(r.Form.Stops[position].Dep)

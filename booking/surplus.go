@@ -20,7 +20,7 @@ func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Withdra
 		}
 		key := l.Run.key()
 		if tickets[key] == nil {
-			tickets[key] = &Withdrawn{Run: ids.RunName{Trip: l.Run.Form.Trip, Day: key.Day}}
+			tickets[key] = &Withdrawn{Run: l.Run.Name()}
 		}
 		tickets[key].Tickets++
 	}
@@ -88,7 +88,7 @@ func (f Frozen) Surplus(tt *schedule.Timetable, now time.Time) (list Surplus) {
 	}
 	for key, all := range riders {
 		form := presentForm(tt, last[key])
-		run := ids.RunName{Trip: form.Trip, Day: key.Day}
+		run := last[key].Name()
 		seats := int(form.Bus.Seats)
 		if taken := mostTaken(form, all); taken > seats {
 			list.Oversold = append(list.Oversold, Oversold{Run: run, Taken: taken, Seats: seats})

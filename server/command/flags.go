@@ -140,7 +140,8 @@ func (c *call) read(args []string) error {
 	}
 	want := strings.Fields(c.verb.operands)
 	optional := strings.Count(c.verb.operands, "[")
-	if c.NArg() <= len(want) && c.NArg() >= len(want)-optional {
+	several := strings.HasSuffix(c.verb.operands, "...")
+	if (several || c.NArg() <= len(want)) && c.NArg() >= len(want)-optional {
 		return nil
 	}
 	// The commonest mistake has a text of its own: flag stops at the first operand, and takes what follows

@@ -175,7 +175,7 @@ complete_words waybill completion ""
 complete_words "~/nowhere/waybill" desk -a
 complete_words waybill serve -addr 127.0.0.1 : 0 -log
 `)
-	if said != "verify version\nasked check move status answer\n-json\n-against\n\nverify version\nbash zsh fish\n"+
+	if said != "verify version\nasked check move cancel status answer\n-json\n-against\n\nverify version\nbash zsh fish\n"+
 		"-addr\n-log-level\n" {
 		t.Error(said)
 	}

@@ -38,6 +38,7 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 		"statement":      {"-from", "2026-11-20", "-to", "2026-11-20"},
 		"backup":         {"out"},
 		"export":         {"out"},
+		"ticket cancel":  {"-reason", "x", strings.Repeat("A", 22)},
 		"run cancel":     {"-reason", "x", "kl-0700", "2026-11-21"},
 		"run move":       {"-reason", "x", "-minutes", "5", "kl-0700", "2026-11-21"},
 		"run restore":    {"-reason", "x", "kl-0700", "2026-11-21"},

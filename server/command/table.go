@@ -10,7 +10,7 @@ import (
 // verb is one of the commands.
 type verb struct {
 	name     string
-	operands string // a word for each; in []: if at all
+	operands string // a word for each; in []: if at all; with ... at its end: one or more
 
 	// about is what it does, as an imperative without a capital or a full stop: with the name at most 78
 	// columns of the list (decision verbs.help). more is what its own page says besides, in sentences.
@@ -240,6 +240,11 @@ var runVerbs = []verb{
 			{"json", false, "print one object, as the interface has it"}}},
 	{"ticket move", "TICKET BOOKING|new", "move a ticket to another booking of the same partner", "",
 		verbOf("ticket-move", "ticket", "booking"), nil},
+	{"ticket cancel", "TICKET...", "cancel tickets in their partners' place",
+		"What is refunded is what the partner's own call would bring now. All are canceled, or none.",
+		verbOf("ticket-cancel", "tickets"), []option{
+			dryRun,
+			{"reason", "", "`why`; the journal keeps it"}}},
 	{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "set a ticket's status in the carrier's lifecycle", "",
 		verbOf("ticket-status", "ticket", "status"), nil},
 	{"ticket answer", "TICKET confirmed|refused", "answer for the provider about a ticket that waits", "",

@@ -222,12 +222,15 @@ func (c *call) repair() (int, error) {
 }
 
 // verbOf makes a verb of an admin operation. The operands, by the given names, and the flags, by their own,
-// become the fields of the operation's form.
+// become the fields of the operation's form. Where there is one name it is of all operands, with commas.
 func verbOf(op string, operands ...string) func(*call) (int, error) {
 	return func(c *call) (int, error) {
 		form := url.Values{}
 		for i, name := range operands {
 			form.Set(name, c.Arg(i))
+		}
+		if len(operands) == 1 { // there may be several of it
+			form.Set(operands[0], strings.Join(c.FlagSet.Args(), ","))
 		}
 		// Only what differs from the default is sent: the server may be of a version with other defaults.
 		c.VisitAll(func(f *flag.Flag) {

@@ -911,8 +911,8 @@ ticket.asked: booking id, ticket id, seats? [int16], request text, action act, k
 ticket.refused: booking id, ticket id, action act, request text, reason? text, unknown? bool
 ticket.paid: ticket id, booking id, seats? [int16], request text, reason? text, sends? [text]
 ticket.booked: ticket id, booking id, seats? [int16], request text, reason? text, sends? [text]
-tickets.canceled: booking id, request text, tickets [{id id, refunded bool, refund money, grace bool, terms
-  [{rule text, percent percent, refund money}], sends? [text]}]
+tickets.canceled: booking id, request text, reason? text, tickets [{id id, refunded bool, refund money, grace
+  bool, terms [{rule text, percent percent, refund money}], sends? [text]}]
 tickets.uncompleted: booking id, at time, tickets [{id id}]
 ticket.moved: ticket id, from id, booking id, new bool
 ticket.carrier: booking id, ticket id, status carrier

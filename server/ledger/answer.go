@@ -34,11 +34,12 @@ func ReadAnswer(l *journal.Line) (a Answer, err error) {
 	if a.Text != "" || len(part.Passengers) == 0 {
 		return a, nil
 	}
-	a.At = l.Time
-	a.Sold = new(booking.Created)
-	if err := json.Unmarshal(l.Data, a.Sold); err != nil {
+	e, err := ByItself(l)
+	if err != nil {
 		return a, err
 	}
+	a.At = l.Time
+	a.Sold = e.(*booking.Created)
 	for _, p := range part.Passengers {
 		packed := booking.NewPassenger(p.FirstName, p.LastName, p.Email, p.Phones)
 		a.Sold.Passengers = append(a.Sold.Passengers, packed)

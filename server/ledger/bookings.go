@@ -371,3 +371,21 @@ func parseAction(text string) (booking.Action, bool) {
 func (s State) Unnoticed(now time.Time, ticket ids.ID) []Entry {
 	return Entries(s.Bookings.Unnoticed(now, []ids.ID{ticket})...)
 }
+
+// Cancel decides to cancel tickets, by a request of their partner or for a reason by an operator. The notice
+// that a ticket's window is over comes before, and its own line names the messages to send: neither can be
+// there without the other.
+func (s State) Cancel(now time.Time, sel booking.Selection, request, reason string, phones bool) (
+	entries []Entry, err error) {
+	list, err := s.Bookings.Cancel(now, sel, request)
+	for _, e := range list {
+		e.Reason = reason
+		for i := range e.Tickets {
+			t := &e.Tickets[i]
+			t.Sends = s.Bookings.Contacts(t.ID, phones)
+			entries = append(entries, s.Unnoticed(now, t.ID)...)
+		}
+		entries = append(entries, Entry{Event: e})
+	}
+	return entries, err
+}

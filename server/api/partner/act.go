@@ -153,24 +153,13 @@ func (d *deed) decide(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 
 // decideCancel returns what canceling the tickets changes.
 func (d *deed) decideCancel(st ledger.State, now time.Time) ([]ledger.Entry, error) {
-	list, err := st.Bookings.Cancel(now, d.sel, d.request)
-	if err != nil {
-		return nil, err
-	}
-	var entries []ledger.Entry
-	for _, e := range list {
-		for i := range e.Tickets {
-			t := &e.Tickets[i]
-			// The ticket's own line names the messages to send: neither can be there without the other.
-			t.Sends = st.Bookings.Contacts(t.ID, d.Phones)
-			entries = append(entries, st.Unnoticed(now, t.ID)...)
+	entries, err := st.Cancel(now, d.sel, d.request, "", d.Phones)
+	for i := range entries {
+		if _, ok := entries[i].Event.(*booking.TicketsCanceled); ok {
+			entries[i].Idempotency = d.try.last
 		}
-		entries = append(entries, ledger.Entry{
-			Event:       e,
-			Idempotency: d.try.last,
-		})
 	}
-	return entries, nil
+	return entries, err
 }
 
 // ask returns the line that marks a ticket as pending, and records the question for the provider.

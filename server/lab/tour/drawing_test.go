@@ -26,10 +26,8 @@ func TestThePagesShowTheJournalOfTheTour(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.close()
-	for i, s := range steps {
-		if err := w.play(i+1, s); err != nil {
-			t.Fatal(err)
-		}
+	if err := w.play(func() error { return nil }); err != nil {
+		t.Fatal(err)
 	}
 	key, err := checkpoint.PublicKey(w.fsys)
 	if err != nil {

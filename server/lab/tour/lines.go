@@ -60,12 +60,10 @@ func ending(chained []byte) []byte {
 
 // line returns a line of the journal as it stands now.
 func (w *world) line(seq uint64) (found journal.Line, err error) {
-	_, err = inspect.Follow(w.fsys, journal.Head{}, func(l *journal.Line) error {
-		if l.Seq == seq {
-			found = *l
-			found.Chained = bytes.Clone(l.Chained)
-			found.Personal = bytes.Clone(l.Personal)
-		}
+	err = journal.NewLines(w.fsys).Read([]uint64{seq}, func(l *journal.Line) error {
+		found = *l
+		found.Chained = bytes.Clone(l.Chained)
+		found.Personal = bytes.Clone(l.Personal)
 		return nil
 	})
 	return found, err

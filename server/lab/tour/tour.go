@@ -1,6 +1,7 @@
 // Package tour plays one booking from its search to its proof, on a server and a directory that it makes for
-// that and takes away again. Of each step it shows the request and the answer, the lines that were written
-// with what their hashes are made of, and what has changed. The page docs/tour.md goes with it.
+// that and takes away again. What is done is a text, tour.txt. Of each step it shows the request and the
+// answer, the lines that were written with what their hashes are made of, and what has changed. The page
+// docs/tour.md goes with it.
 //
 //	t := tour.Tour{Demo: feed, Out: os.Stdout, In: os.Stdin}
 //	err := t.Play()
@@ -49,18 +50,8 @@ func (t *Tour) Play() error {
 	if t.pace == 0 {
 		t.listen()
 	}
-	for i, s := range steps {
-		if i > 0 {
-			err = t.wait()
-		}
-		if err == nil {
-			err = w.play(i+1, s)
-		}
-		if err != nil {
-			break
-		}
-	}
-	if err == errEnough {
+	err = w.play(t.wait)
+	if errors.Is(err, errEnough) {
 		err = nil
 	}
 	return errors.Join(err, w.close())

@@ -19,6 +19,7 @@ import (
 	"waybill/server/front"
 	"waybill/server/lab/bench"
 	"waybill/server/lab/seed"
+	"waybill/server/lab/transcript"
 	"waybill/server/operate/admin"
 	"waybill/store/durable"
 	"waybill/store/inspect"
@@ -34,12 +35,11 @@ type world struct {
 	front *front.Front
 	set   bench.Settings
 
-	// What earlier steps leave to later ones.
-	anna, other string // keys of two partners
-	offer       string // its id
-	booking     string // its id, once it is sold
-	sold        uint64 // the line of the sale
-	answer      string // to the sale
+	player transcript.Player
+	keys   map[string]string // of partners, by name
+	kept   []byte            // an answer
+	quiet  bool              // what is asked is not shown
+	steps  int               // so far
 
 	head   journal.Head // the last line that was shown
 	before []fact       // what could be seen after the step before
@@ -117,11 +117,11 @@ func (w *world) furnish(demo fs.FS) error {
 	if err != nil {
 		return err
 	}
-	if w.anna, err = do.AddPartner("anna", nil); err != nil {
-		return err
-	}
-	if w.other, err = do.AddPartner("other", nil); err != nil {
-		return err
+	w.keys = map[string]string{}
+	for _, name := range []string{"anna", "other"} {
+		if w.keys[name], err = do.AddPartner(name, nil); err != nil {
+			return err
+		}
 	}
 	// What this has written is not of the booking, and is not shown.
 	report, err := inspect.Follow(w.fsys, journal.Head{}, func(*journal.Line) error { return nil })
@@ -129,60 +129,59 @@ func (w *world) furnish(demo fs.FS) error {
 	return err
 }
 
-// request is what a step sends.
-type request struct {
-	key  string // of a partner; "" is none
-	line string // method and path
-	body string
-	once string // the Idempotency-Key
+// ask sends a request over TCP, as a partner does, and shows it with its answer. Of a key only the start is
+// shown: whoever takes the tour copies its output into a question to others.
+func (w *world) ask(r transcript.Request) (answer transcript.Answer, err error) {
+	key := w.keys[w.player.Caller]
+	if answer, err = w.call(r, key); err != nil || w.quiet {
+		return answer, err
+	}
+	fmt.Fprintf(w.out, "\n  → %s %s\n", r.Method, r.Target)
+	if key != "" {
+		fmt.Fprintf(w.out, "    x-api-key: %s…\n", key[:8])
+	}
+	if once := r.Header.Get("Idempotency-Key"); once != "" {
+		fmt.Fprintf(w.out, "    Idempotency-Key: %q\n", once)
+	}
+	if r.Body != "" {
+		fmt.Fprintf(w.out, "    %s\n", cut(r.Body))
+	}
+	fmt.Fprintf(w.out, "  ← %d %s\n", answer.Status, http.StatusText(answer.Status))
+	if again := answer.Header.Get("Idempotent-Replayed"); again != "" {
+		fmt.Fprintf(w.out, "    Idempotent-Replayed: %s\n", again)
+	}
+	return answer, w.print("    %s\n", cut(string(answer.Body)))
 }
 
-// send sends a request, shows it with its answer, and returns that. Of a key only the start is shown: whoever
-// takes the tour copies its output into a question to others.
-func (w *world) send(r request) (status int, answer []byte, err error) {
-	status, answer, header, err := w.call(r)
+// call sends a request, and shows nothing.
+func (w *world) call(r transcript.Request, key string) (answer transcript.Answer, err error) {
+	req, err := http.NewRequest(r.Method, w.front.URL+r.Target, strings.NewReader(r.Body))
 	if err != nil {
-		return 0, nil, err
+		return answer, err
 	}
-	fmt.Fprintf(w.out, "\n  → %s\n", r.line)
-	if r.key != "" {
-		fmt.Fprintf(w.out, "    x-api-key: %s…\n", r.key[:8])
-	}
-	if r.once != "" {
-		fmt.Fprintf(w.out, "    Idempotency-Key: %q\n", r.once)
-	}
-	if r.body != "" {
-		fmt.Fprintf(w.out, "    %s\n", cut(r.body))
-	}
-	fmt.Fprintf(w.out, "  ← %d %s\n", status, http.StatusText(status))
-	if header.Get("Idempotent-Replayed") != "" {
-		fmt.Fprintf(w.out, "    Idempotent-Replayed: %s\n", header.Get("Idempotent-Replayed"))
-	}
-	fmt.Fprintf(w.out, "    %s\n", cut(string(answer)))
-	return status, answer, nil
-}
-
-// call sends a request over TCP, as a partner does, and shows nothing.
-func (w *world) call(r request) (status int, answer []byte, header http.Header, err error) {
-	method, path, _ := strings.Cut(r.line, " ")
-	req, err := http.NewRequest(method, w.front.URL+path, strings.NewReader(r.body))
-	if err != nil {
-		return 0, nil, nil, err
+	if r.Header != nil {
+		req.Header = r.Header
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if r.key != "" {
-		req.Header.Set("x-api-key", r.key)
-	}
-	if r.once != "" {
-		req.Header.Set("Idempotency-Key", r.once)
+	if key != "" {
+		req.Header.Set("x-api-key", key)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return 0, nil, nil, err
+		return answer, err
 	}
 	defer resp.Body.Close()
-	answer, err = io.ReadAll(resp.Body)
-	return resp.StatusCode, bytes.TrimSpace(answer), resp.Header, err
+	body, err := io.ReadAll(resp.Body)
+	return transcript.Answer{Status: resp.StatusCode, Header: resp.Header, Body: bytes.TrimSpace(body)}, err
+}
+
+// see reads what anna is told at a path.
+func (w *world) see(path string, into any) error {
+	answer, err := w.call(transcript.Request{Method: http.MethodGet, Target: path}, w.keys["anna"])
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(answer.Body, into)
 }
 
 // cut returns as much of a text as is worth looking at: its start, and its end. Bytes of a character that is
@@ -194,6 +193,9 @@ func cut(text string) string {
 	}
 	return strings.ToValidUTF8(text[:start], "") + " … " + strings.ToValidUTF8(text[len(text)-end:], "")
 }
+
+// search is what finds Lesia's bus.
+const search = "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25"
 
 // fact is something that a step may change, as it is shown.
 type fact struct{ name, value string }
@@ -207,10 +209,6 @@ func (w *world) look() (facts []fact, err error) {
 	}
 	facts = append(facts, fact{"clock", now.Format(time.DateTime)})
 	// The first bus of the day is the one that is sold.
-	_, text, _, err := w.call(request{key: w.anna, line: search})
-	if err != nil {
-		return nil, err
-	}
 	var found struct {
 		Data struct {
 			Offers []struct {
@@ -219,15 +217,15 @@ func (w *world) look() (facts []fact, err error) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &found); err != nil {
+	if err := w.see(search, &found); err != nil {
 		return nil, err
 	}
 	if len(found.Data.Offers) > 0 {
 		left := fmt.Sprint(found.Data.Offers[0].SeatsLeft)
 		facts = append(facts, fact{"seats left", left})
 	}
-	if w.booking != "" {
-		list, err := w.lookAtBooking()
+	if id := w.player.Vars["booking"]; id != "" {
+		list, err := w.lookAtBooking(id)
 		if err != nil {
 			return nil, err
 		}
@@ -238,11 +236,7 @@ func (w *world) look() (facts []fact, err error) {
 
 // lookAtBooking returns what can be seen of the booking: of its ticket, of the money that came back, and of
 // who travels.
-func (w *world) lookAtBooking() (facts []fact, err error) {
-	_, text, _, err := w.call(request{key: w.anna, line: "GET /v2/bookings/" + w.booking})
-	if err != nil {
-		return nil, err
-	}
+func (w *world) lookAtBooking(id string) (facts []fact, err error) {
 	var read struct {
 		Data struct {
 			Booking struct {
@@ -255,7 +249,7 @@ func (w *world) lookAtBooking() (facts []fact, err error) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &read); err != nil {
+	if err := w.see("/v2/bookings/"+id, &read); err != nil {
 		return nil, err
 	}
 	b := read.Data.Booking

@@ -43,6 +43,7 @@ var operations = map[string]operation{
 	"partner-list":   {(*Executor).adminPartnerList, checkPartnerList, always},
 	"partner-revoke": {(*Executor).adminPartnerRevoke, nothingToCheck, nil},
 	"ticket-move":    {(*Executor).adminTicketMove, checkMove, nil},
+	"ticket-cancel":  {(*Executor).adminTicketCancel, checkCancel, isDryRun},
 	"ticket-status":  {(*Executor).adminTicketStatus, checkStatus, nil},
 	"ticket-asked":   {(*Executor).adminTicketAsked, nothingToCheck, always},
 	"ticket-answer":  {(*Executor).adminTicketAnswer, checkAnswer, nil},

@@ -67,6 +67,16 @@ func checkTicket(form url.Values) error {
 	return nil
 }
 
+// checkCancel checks the tickets that are canceled, and why.
+func checkCancel(form url.Values) error {
+	for ticket := range strings.SplitSeq(form.Get("tickets"), ",") {
+		if err := checkTicket(url.Values{"ticket": {ticket}}); err != nil {
+			return err
+		}
+	}
+	return checkReason(form)
+}
+
 // checkMove checks a ticket, and where it is moved to.
 func checkMove(form url.Values) error {
 	if err := checkTicket(form); err != nil {

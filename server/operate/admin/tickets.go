@@ -3,6 +3,7 @@ package admin
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,10 +11,11 @@ import (
 	"waybill/schedule/ids"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
+	"waybill/server/proof/story"
 )
 
-// What an operator does with single tickets: moves them, gives them a status of the carrier's, and answers
-// in the provider's place.
+// What an operator does with single tickets: moves and cancels them, gives them a status of the carrier's,
+// and answers in the provider's place.
 
 // adminTicketMove moves a ticket to another booking of its partner. Where its window is over, the notice of
 // that comes before.
@@ -37,6 +39,46 @@ func (s *Executor) adminTicketMove(a *Act) (string, error) {
 		}), nil
 	}, nil)
 	return target.String(), err
+}
+
+// adminTicketCancel cancels tickets in their partners' place, by the same decision (decision ticket.cancel):
+// all of them, or none.
+func (s *Executor) adminTicketCancel(a *Act) (string, error) {
+	tickets := slices.Compact(slices.Sorted(strings.SplitSeq(a.Form.Get("tickets"), ",")))
+	var said []string
+	_, err := s.Store.Update(func(st ledger.State, now time.Time) (entries []ledger.Entry, err error) {
+		said = nil
+		for _, text := range tickets {
+			b, t := st.Bookings.AnyTicket(ids.Of(text))
+			if b == nil {
+				return nil, fmt.Errorf("there is no ticket %s; nothing is canceled", text)
+			}
+			sel := booking.Selection{Partner: b.Partner, Tickets: []ids.ID{t.ID}}
+			list, err := st.Cancel(now, sel, "", a.Form.Get("reason"), s.Phones)
+			if err != nil {
+				return nil, fmt.Errorf("ticket %s: %w; nothing is canceled", text, err)
+			}
+			for i := range list {
+				list[i].By = &a.By
+				e, ok := list[i].Event.(*booking.TicketsCanceled)
+				if !ok {
+					continue
+				}
+				said = append(said, fmt.Sprintf("ticket %s, %s", text, story.Refund(t, &e.Tickets[0])))
+				if len(e.Tickets[0].Sends) == 0 {
+					said = append(said, "  its passenger cannot be reached, and is not told")
+				}
+			}
+			entries = append(entries, list...)
+		}
+		if isDryRun(a.Form) {
+			entries = nil
+			said = append(said, "dry run: nothing is changed")
+		}
+		return entries, nil
+	}, nil)
+	s.Outgoing.Wake()
+	return strings.Join(said, "\n"), err
 }
 
 // adminTicketStatus gives a ticket a status of the carrier's (decision carrier.status).

@@ -54,7 +54,7 @@ func FindDiffering(sold booking.Frozen, tt *schedule.Timetable, now time.Time) (
 				continue
 			}
 			for _, l := range t.Itinerary() {
-				name := ids.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day}
+				name := l.Run.Name()
 				run, known := present[name]
 				if !known {
 					run = presentRun(tt, name)

@@ -113,18 +113,12 @@ func (c *candidates) add(name ids.RunName, form *schedule.Form, start int64) {
 // timetable no longer has.
 func (c *candidates) withdrawn(sold []*booking.Run, first, end time.Time) (names []ids.RunName) {
 	for _, run := range sold {
-		if !isBetween(run.Dep(0), arrivalOf(run), first, end) || c.isScheduled(run) {
+		if !isBetween(run.Dep(0), arrivalOf(run), first, end) || !isWithdrawn(c.tt, run.Name()) {
 			continue
 		}
-		names = append(names, ids.RunName{Trip: run.Form.Trip, Day: run.Day})
+		names = append(names, run.Name())
 	}
 	return names
-}
-
-// isScheduled reports whether the timetable has a run that was sold.
-func (c *candidates) isScheduled(run *booking.Run) bool {
-	trip, known := c.tt.TripByID(run.Form.Trip)
-	return known && c.tt.Scheduled(trip, run.Day)
 }
 
 // present returns runs as they are now.
@@ -257,8 +251,8 @@ func (s *Dispatcher) Next(id string) (next ids.RunName, ok bool, err error) {
 	}
 	var names []ids.RunName
 	for _, run := range sold {
-		if isTrip(run.Form.Trip, id) && !c.isScheduled(run) {
-			names = append(names, ids.RunName{Trip: run.Form.Trip, Day: run.Day})
+		if isTrip(run.Form.Trip, id) && isWithdrawn(c.tt, run.Name()) {
+			names = append(names, run.Name())
 		}
 	}
 	withdrawn, err := s.present(names)

@@ -20,7 +20,7 @@ import (
 // a timetable, a partner's key or a user's access, is for the verbs.
 var acts = []string{
 	"run-cancel", "run-move", "run-restore",
-	"ticket-move", "ticket-status", "ticket-answer", "forget",
+	"ticket-move", "ticket-cancel", "ticket-status", "ticket-answer", "forget",
 	"outbox-retry",
 }
 

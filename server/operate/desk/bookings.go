@@ -16,6 +16,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
 	"waybill/server/proof/history"
+	"waybill/server/proof/story"
 	"waybill/server/reach/ticket"
 	"waybill/store/journal"
 )
@@ -179,7 +180,7 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 	}
 	for _, l := range t.Itinerary() {
 		form := l.Run.Form
-		name := ids.RunName{Trip: form.Trip, Day: l.Run.Day}
+		name := l.Run.Name()
 		change := st.Bookings.Change(name)
 		x.Rides = append(x.Rides, rideShown{
 			From:    form.Stops[l.From].Title(),
@@ -218,10 +219,8 @@ func outlooksOf(st ledger.State, b *booking.Booking, now time.Time) map[ids.ID][
 			switch {
 			case x.Code != "":
 				says = x.Reason
-			case x.Refund != nil && x.Refund.Refunded:
-				says = amount(x.Refund.Refund, x.Ticket) + " of " + amount(x.Price(), x.Ticket) + " come back"
 			case x.Refund != nil:
-				says = "nothing is refunded"
+				says = story.Refund(x.Ticket, x.Refund)
 			}
 			list[x.ID] = append(list[x.ID], outlook{
 				Action: action.String(),

@@ -36,12 +36,13 @@ func TestABookingTellsItsStory(t *testing.T) {
 		"makes booking",
 		"/journal?until=",
 		"<strong>pay</strong>: is allowed",
-		"<strong>cancel</strong>: nothing is refunded",
+		"<strong>cancel</strong>: with no refund",
 		"To be paid by",
 		`<bdi>Test Ukrainka</bdi>: <span class="chip held">held</span>`,
 	)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
-	o.see(page, "<strong>pay</strong> is refused", "come back", `<span class="chip paid">paid</span>`)
+	o.see(page, "<strong>pay</strong> is refused", "<strong>cancel</strong>: refunded 770.00 UAH of 770.00",
+		`<span class="chip paid">paid</span>`)
 	o.ask("POST", "/test/clock", `{"advance":"21m"}`, nil)
 	o.see(page, "by time alone", `<span class="chip lapsed">lapsed</span>`)
 	o.see("/ticket?id="+b.Tickets[0].ID, "Ukrainka", "<svg")
@@ -53,6 +54,9 @@ func TestABookingTellsItsStory(t *testing.T) {
 		"<strong>Done.</strong>",
 		"<small>carrier: prepaid</small>",
 	)
+	cancel := "tickets=" + b.Tickets[1].ID + "&reason=strike" + back
+	o.post("/act/ticket-cancel", cancel+"&dry-run=true", "<strong>Preview.</strong>", "with no refund")
+	o.post("/act/ticket-cancel", cancel, "<strong>Done.</strong>")
 	o.see("/search?q=ukra", "Test Ukrainka", "1 ticket,")
 	o.see("/search?q=380441234567", "2 tickets,")
 	o.see("/search?q=nobody", "Nothing was found.")

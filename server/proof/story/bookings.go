@@ -178,22 +178,31 @@ func (t teller) canceled(e *booking.TicketsCanceled) string {
 	for i := range e.Tickets {
 		tickets = append(tickets, t.canceledTicket(e.Booking, &e.Tickets[i]))
 	}
+	if e.Reason != "" {
+		return "ticket cancel: " + strings.Join(tickets, "; ") + t.more(": %s", e.Reason)
+	}
 	return t.partnerOf(e.Booking) + " cancels: " + strings.Join(tickets, "; ") +
 		t.more("; request %s", e.Request)
 }
 
-// canceledTicket says what came back for a ticket. A partner asks how an amount came about: by the grace, or
-// by a rule for each leg.
+// canceledTicket says how a ticket stands that was canceled, and what came back.
 func (t teller) canceledTicket(of ids.ID, x *booking.CanceledTicket) string {
-	var said strings.Builder
-	said.WriteString(t.standing(of, x.ID))
-	_, ticket := t.Bookings.AnyTicket(x.ID)
-	if x.Refunded && ticket != nil {
-		fmt.Fprintf(&said, ", refunded %s %s of %s", words.Hundredths(x.Refund), ticket.Currency,
-			words.Hundredths(ticket.Price()))
-	} else {
-		said.WriteString(", with no refund")
+	said := t.standing(of, x.ID)
+	if _, ticket := t.Bookings.AnyTicket(x.ID); ticket != nil {
+		said += ", " + Refund(ticket, x)
 	}
+	return said
+}
+
+// Refund says what comes back for a ticket that is canceled. A partner asks how an amount comes about: by the
+// grace, or by a rule for each leg.
+func Refund(t *booking.Ticket, x *booking.CanceledTicket) string {
+	if !x.Refunded {
+		return "with no refund"
+	}
+	var said strings.Builder
+	fmt.Fprintf(&said, "refunded %s %s of %s", words.Hundredths(x.Refund), t.Currency,
+		words.Hundredths(t.Price()))
 	if x.Grace {
 		said.WriteString(" (within 20 minutes of its creation: all of it)")
 	}

@@ -141,7 +141,7 @@ func TestBothAuditorsAgree(t *testing.T) {
 	all := []string{h.dir, h.yesterday, rig.File("testdata/journal/v3")}
 	theirs(t, all) // sound both: exit code 0
 	all = append(all, withoutJournal(t)...)
-	all = append(all, withRidesOfNothing(t))
+	all = append(all, withRidesOfNothing(t), withACancellation(t))
 	all = append(all, withLinesOfNothing(t, h)...)
 	all = append(all, before1970(t))
 	all = append(all, withUndecided(t, h)...)

@@ -180,7 +180,7 @@ func (x *sales) sale(s ledger.State, at journal.Stamp, e *booking.Created) error
 func (x *sales) lookAtZone(s ledger.State, seq uint64, r *ride) {
 	tt := x.editions[0].tt
 	leg, _ := x.editions[0].leg(r)
-	name := ids.RunName{Trip: r.run.Form.Trip, Day: r.run.Day}
+	name := r.run.Name()
 	ahead := tt.Start(leg) + int64(s.Bookings.Change(name).Shift) - r.run.Start
 	if ahead == 0 || x.zone.Seq > 0 {
 		return

@@ -189,6 +189,29 @@ func withAReport(t *testing.T) []string {
 	return []string{dir, changed, gone}
 }
 
+// withACancellation returns the directory of the script in which an operator cancels tickets.
+func withACancellation(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "honest")
+	script, err := os.ReadFile(rig.File("testdata/script/ticket_cancel.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := rig.NewPlayer(t, dir, "ticket_cancel")
+		for line := range strings.Lines(string(script)) {
+			if !strings.HasPrefix(line, "#") {
+				p.Play(strings.TrimSuffix(line, "\n"))
+			}
+		}
+		p.Finish()
+	})
+	if o := ours(t, dir); o.Verdict != "sound" {
+		t.Errorf("verify says %+v", o)
+	}
+	return dir
+}
+
 // withAChange returns the directory of a sale with a change, and a copy whose timetable, put in its place,
 // says that this change takes a day.
 func withAChange(t *testing.T) []string {

@@ -56,7 +56,7 @@ func NewCode(id ids.ID, l *booking.Leg) Code {
 		Seat:      l.Seat,
 		From:      l.From,
 		To:        l.To,
-		Run:       RunOf(ids.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day}),
+		Run:       RunOf(l.Run.Name()),
 	}
 }
 

@@ -33,7 +33,7 @@ func (r *Runs) find(c Code) *booking.Run {
 	if r.sold != nil {
 		if _, t := r.sold.AnyTicket(c.Ticket); t != nil {
 			for _, l := range t.Itinerary() {
-				name := ids.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day}
+				name := l.Run.Name()
 				if c.IsOf(name) && l.From == c.From && l.To == c.To {
 					return l.Run
 				}
