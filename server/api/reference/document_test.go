@@ -138,7 +138,7 @@ type operation struct {
 	Webhook          bool
 	Shared           *node // the parameters of all methods of the path
 	Answers          []outcome
-	Samples          []sample // the same call in several languages
+	Samples          []string // calls of curl
 }
 
 // outcome is an answer of an operation, and the kinds of errors that it may list.
@@ -186,7 +186,7 @@ func (doc *document) addOperations(section string) {
 			o.Webhook = section == "webhooks"
 			o.Shared = path.members[0]
 			for _, curl := range op.At("x-codeSamples").Members() {
-				o.Samples = append(o.Samples, samplesOf(curl.At("source").Text())...)
+				o.Samples = append(o.Samples, curl.At("source").Text())
 			}
 			for _, a := range op.At("responses").Members() {
 				o.Answers = append(o.Answers, outcome{a.Real(), a.Name, a.At("x-errors").Members()})
