@@ -45,6 +45,7 @@ type journalLine struct {
 	Seq          uint64
 	Time         time.Time
 	Type, Text   string
+	Public       string // what everybody may read of it
 	Hash, Before string // in hex
 	By           *ledger.By
 	Written      string // as it stands in the file, but for personal data
@@ -181,6 +182,7 @@ func (s *Desk) readLines(first, until uint64) (list []journalLine, err error) {
 			if l.Seq >= first {
 				x := newJournalLine(l, before)
 				x.Booking = bookingOf(st, l)
+			x.Public = story.Public(st, l)
 				list = append(list, x)
 			}
 			before = hash

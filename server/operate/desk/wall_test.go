@@ -84,6 +84,8 @@ func TestTheWallShowsNoNames(t *testing.T) {
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
 	look()
+	o.see("/booking?id="+b.ID, "Ukrainka") // a reading, which the wall passes over
+	look()
 	o.done("user-add", url.Values{
 		"email": {"olena@example.com"}, "first-name": {"Olena"}, "last-name": {"P"},
 		"company": {"zorevia-lines"}, "role": {"ADMIN"}, "password": {"a-long-enough-Passw0rd"},
@@ -96,8 +98,8 @@ func TestTheWallShowsNoNames(t *testing.T) {
 	o.post("/act/forget", "booking="+b.ID+"&reason=Hans+asked"+back)
 	o.done("user-remove", url.Values{"email": {"olena@example.com"}})
 	look()
-	if strings.Contains(o.journal(), `"personal.read"`) {
-		t.Error("a reading of personal data is recorded")
+	if n := strings.Count(o.journal(), `"personal.read"`); n != 1 || strings.Contains(seen, "personal.read") {
+		t.Errorf("%d readings of personal data are recorded, or one is on the wall", n)
 	}
 	for _, said := range []string{"paid for a partner: ticket " + b.Tickets[0].ID[:6], "booked for a partner",
 		"the new user ", "leaves 30 minutes later", "a partner cancels: ticket " + b.Tickets[0].ID[:6],
