@@ -3,7 +3,6 @@ package tour
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -175,15 +175,6 @@ func (w *world) call(r transcript.Request, key string) (answer transcript.Answer
 	return transcript.Answer{Status: resp.StatusCode, Header: resp.Header, Body: bytes.TrimSpace(body)}, err
 }
 
-// see reads what anna is told at a path.
-func (w *world) see(path string, into any) error {
-	answer, err := w.call(transcript.Request{Method: http.MethodGet, Target: path}, w.keys["anna"])
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(answer.Body, into)
-}
-
 // cut returns as much of a text as is worth looking at: its start, and its end. Bytes of a character that is
 // cut through are left out.
 func cut(text string) string {
@@ -195,7 +186,7 @@ func cut(text string) string {
 }
 
 // search is what finds Lesia's bus.
-const search = "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25"
+const search = "GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25"
 
 // fact is something that a step may change, as it is shown.
 type fact struct{ name, value string }
@@ -208,61 +199,33 @@ func (w *world) look() (facts []fact, err error) {
 		return nil, err
 	}
 	facts = append(facts, fact{"clock", now.Format(time.DateTime)})
-	// The first bus of the day is the one that is sold.
-	var found struct {
-		Data struct {
-			Offers []struct {
-				ID        string
-				SeatsLeft int
-			}
-		}
+	eye := transcript.Player{
+		Vars: w.player.Vars,
+		Ask:  func(r transcript.Request) (transcript.Answer, error) { return w.call(r, w.keys["anna"]) },
 	}
-	if err := w.see(search, &found); err != nil {
+	text := func(path string) string { return strings.Trim(eye.Value(path), `"`) }
+	// The first bus of the day is the one that is sold.
+	if err := eye.Play(search); err != nil {
 		return nil, err
 	}
-	if len(found.Data.Offers) > 0 {
-		left := fmt.Sprint(found.Data.Offers[0].SeatsLeft)
+	if left := text("data.offers[0].seatsLeft"); left != "absent" {
 		facts = append(facts, fact{"seats left", left})
 	}
-	if id := w.player.Vars["booking"]; id != "" {
-		list, err := w.lookAtBooking(id)
-		if err != nil {
-			return nil, err
-		}
-		facts = append(facts, list...)
+	if w.player.Vars["booking"] == "" {
+		return facts, nil
 	}
-	return facts, nil
-}
-
-// lookAtBooking returns what can be seen of the booking: of its ticket, of the money that came back, and of
-// who travels.
-func (w *world) lookAtBooking(id string) (facts []fact, err error) {
-	var read struct {
-		Data struct {
-			Booking struct {
-				Status  string
-				Tickets []struct {
-					Status, PaymentStatus string
-					RefundAmount          float64
-					Passenger             struct{ FirstName, LastName string }
-				}
-			}
-		}
-	}
-	if err := w.see("/v2/bookings/"+id, &read); err != nil {
+	if err := eye.Play("GET /v2/bookings/$booking"); err != nil {
 		return nil, err
 	}
-	b := read.Data.Booking
-	facts = append(facts, fact{"booking", b.Status})
-	for _, t := range b.Tickets {
-		name := strings.TrimSpace(t.Passenger.FirstName + " " + t.Passenger.LastName)
-		facts = append(facts,
-			fact{"ticket", t.Status + ", " + t.PaymentStatus},
-			fact{"given back", fmt.Sprintf("%.2f UAH", t.RefundAmount)},
-			fact{"passenger", cmp.Or(name, "nobody")},
-		)
-	}
-	return facts, nil
+	const ticket = "data.booking.tickets[0]."
+	refund, _ := strconv.ParseFloat(text(ticket+"refundAmount"), 64) // null is none
+	name := strings.TrimSpace(text(ticket+"passenger.firstName") + " " + text(ticket+"passenger.lastName"))
+	return append(facts,
+		fact{"booking", text("data.booking.status")},
+		fact{"ticket", text(ticket+"status") + ", " + text(ticket+"paymentStatus")},
+		fact{"given back", fmt.Sprintf("%.2f UAH", refund)},
+		fact{"passenger", cmp.Or(name, "nobody")},
+	), nil
 }
 
 // showChanges shows what can be seen after a step, and marks what is other than before it.

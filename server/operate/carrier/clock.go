@@ -9,9 +9,19 @@ import (
 // Where clocks are put back an hour comes twice. A time of it is written with its offset, so that the two can
 // be told apart (decision desk.twice).
 
-// Local returns an instant by the clock at a position of a run, as [booking.Run.Local] does, and with its
+// Leaves returns when a run leaves a position, by the clock there.
+func Leaves(run *booking.Run, position int16) time.Time {
+	return local(run, run.Dep(position), position)
+}
+
+// Arrives returns when a run arrives at a position, by the clock there.
+func Arrives(run *booking.Run, position int16) time.Time {
+	return local(run, run.Arr(position), position)
+}
+
+// local returns an instant by the clock at a position of a run, as [booking.Run.Local] does, and with its
 // zone, unless that says another time by now than was sold.
-func Local(run *booking.Run, at time.Time, position int16) time.Time {
+func local(run *booking.Run, at time.Time, position int16) time.Time {
 	sold := run.Local(at, position)
 	now := at.In(loadZone(run.Form.Stops[position].City.Zone))
 	if offsetOf(sold) != offsetOf(now) {

@@ -106,10 +106,10 @@ func newSeats(tt *schedule.Timetable, name ids.RunName, m *booking.SeatMap, now 
 			Last:  i == last,
 		}
 		if i > 0 {
-			stop.Arrives = Write(Local(m.Run, m.Run.Arr(at), at), timeOfDay)
+			stop.Arrives = Write(Arrives(m.Run, at), timeOfDay)
 		}
 		if i < last {
-			stop.Leaves = Write(Local(m.Run, m.Run.Dep(at), at), timeOfDay)
+			stop.Leaves = Write(Leaves(m.Run, at), timeOfDay)
 			stop.Taken = m.Loads[i].Taken
 			stop.Free = m.Loads[i].Free
 		}

@@ -70,8 +70,8 @@ func (m *Manifest) sheet() *sheet {
 		Bus: strings.TrimSpace(
 			form.Bus.Brand + " " + form.Bus.Model + " " + form.Bus.Registration,
 		),
-		Leaves:  Write(Local(m.Run, m.Run.Dep(0), 0), dayAndTime),
-		Arrives: Write(Local(m.Run, m.Run.Arr(last), last), dayAndTime),
+		Leaves:  Write(Leaves(m.Run, 0), dayAndTime),
+		Arrives: Write(Arrives(m.Run, last), dayAndTime),
 		News:    m.News(),
 		Stops:   m.calls(),
 		Rows:    m.rows(),
@@ -109,10 +109,10 @@ func (m *Manifest) calls() (list []call) {
 	for at := range last + 1 {
 		c := call{Place: form.Stops[at].Title()}
 		if at > 0 {
-			c.Arrives = Write(Local(m.Run, m.Run.Arr(at), at), timeOfDay)
+			c.Arrives = Write(Arrives(m.Run, at), timeOfDay)
 		}
 		if at < last {
-			c.Leaves = Write(Local(m.Run, m.Run.Dep(at), at), timeOfDay)
+			c.Leaves = Write(Leaves(m.Run, at), timeOfDay)
 			c.Taken = strconv.Itoa(m.Loads[at].Taken)
 			c.Free = strconv.Itoa(m.Loads[at].Free)
 			c.Bar = m.newBar(at)

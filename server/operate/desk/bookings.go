@@ -185,8 +185,8 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 		x.Rides = append(x.Rides, rideShown{
 			From:    form.Stops[l.From].Title(),
 			To:      form.Stops[l.To].Title(),
-			Leaves:  carrier.Local(l.Run, l.Run.Dep(l.From), l.From),
-			Arrives: carrier.Local(l.Run, l.Run.Arr(l.To), l.To),
+			Leaves:  carrier.Leaves(l.Run, l.From),
+			Arrives: carrier.Arrives(l.Run, l.To),
 			Seat:    int(l.Seat),
 			Run:     name.String(),
 			Link:    runPath(name.Trip, name.Day.String()),

@@ -182,7 +182,7 @@ func (s *Desk) readLines(first, until uint64) (list []journalLine, err error) {
 			if l.Seq >= first {
 				x := newJournalLine(l, before)
 				x.Booking = bookingOf(st, l)
-			x.Public = story.Public(st, l)
+				x.Public = story.Public(st, l)
 				list = append(list, x)
 			}
 			before = hash

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"crypto/ed25519"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,11 +10,11 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/schedule"
 	"waybill/schedule/ids"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
+	"waybill/server/proof/story"
 	"waybill/server/reach/ticket"
 )
 
@@ -109,8 +108,13 @@ func (s *Desk) search(x *found) (to string, err error) {
 
 // place returns the path of what a query names by a day or an id; "" where it names nothing.
 func (s *Desk) place(query string) (to string, err error) {
-	if day, err := schedule.ParseDay(query); err == nil {
-		return "/runs?date=" + day.String(), nil
+	if strings.EqualFold(query, "today") {
+		return "/runs", nil
+	}
+	for _, layout := range []string{time.DateOnly, "2.1.2006"} {
+		if day, err := time.Parse(layout, query); err == nil {
+			return "/runs?date=" + day.Format(time.DateOnly), nil
+		}
 	}
 	id, ok := ids.Parse(query)
 	if !ok {
@@ -171,7 +175,7 @@ func (s *Desk) findPassengers(x *found) error {
 	for b := range frozen.Newest() {
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
-			if !x.isState(t, asks, now) || !wanted.is(t) {
+			if !x.isState(t, asks, now) || !wanted.is(t) && !x.names(b, t) {
 				continue
 			}
 			if skip > 0 {
@@ -219,17 +223,32 @@ func (x *found) isState(t *booking.Ticket, asks questions, now time.Time) bool {
 	return asks.stateOf(t, now) == x.State
 }
 
+// names reports whether the query is how the id of a ticket or its booking begins, as the wall has it, or the
+// two cities of the ride.
+func (x *found) names(b *booking.Booking, t *booking.Ticket) bool {
+	for _, id := range []ids.ID{b.ID, t.ID} {
+		if len(x.Query) == story.PublicID && strings.HasPrefix(id.String(), x.Query) {
+			return true
+		}
+	}
+	return spelled(rideOf(t)) == spelled(x.Query)
+}
+
+// rideOf returns the cities of a ticket.
+func rideOf(t *booking.Ticket) string {
+	legs := t.Itinerary()
+	last := &legs[len(legs)-1]
+	return legs[0].Run.Form.Stops[legs[0].From].City.Name + " – " + last.Run.Form.Stops[last.To].City.Name
+}
+
 // newFound returns a ticket as a list has it.
 func newFound(b *booking.Booking, t *booking.Ticket, c chip) foundTicket {
-	legs := t.Itinerary()
-	first := &legs[0]
-	last := &legs[len(legs)-1]
+	first := &t.Legs[0]
 	return foundTicket{
 		Passenger: passengerOf(t),
-		Ride: fmt.Sprintf("%s – %s", first.Run.Form.Stops[first.From].City.Name,
-			last.Run.Form.Stops[last.To].City.Name),
-		Leaves: carrier.Local(first.Run, first.Run.Dep(first.From), first.From),
-		Chip:   c,
-		Link:   ticketPath(b.ID, t.ID),
+		Ride:      rideOf(t),
+		Leaves:    carrier.Leaves(first.Run, first.From),
+		Chip:      c,
+		Link:      ticketPath(b.ID, t.ID),
 	}
 }

@@ -35,6 +35,10 @@ func TestATripLeadsToItsNextRun(t *testing.T) {
 		"kl-14":       "",
 		"nowhere":     "",
 		"2026-11-25 ": "/runs?date=2026-11-25",
+		"25.11.2026":  "/runs?date=2026-11-25",
+		"1.12.2026":   "/runs?date=2026-12-01",
+		"32.11.2026":  "",
+		"Today":       "/runs",
 	} {
 		if got := o.leads(query); got != want {
 			t.Errorf("%q leads to %q, and not to %q", query, got, want)
@@ -127,5 +131,24 @@ func TestPassengersAreFoundAsTheyAreSaid(t *testing.T) {
 	second := o.see(html.UnescapeString(next[1]), "2 tickets,", "newer tickets")
 	if strings.Contains(second, "older tickets") {
 		t.Error("there is a page after the last")
+	}
+}
+
+// Decision desk.search: tickets are found by two cities, in letters of either alphabet, and by the first 6
+// characters of their ids; where nothing is found, the page says what was looked for.
+func TestTicketsAreFoundByCitiesAndByPartsOfIDs(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	b := o.book("Ukrainka").Data.Booking
+	for _, query := range []string{"kyiv lviv", "Kyiv – Lviv", "Київ Львів", b.ID[:6], b.Tickets[0].ID[:6]} {
+		o.see("/search?q="+url.QueryEscape(query), "Test Ukrainka")
+	}
+	for _, query := range []string{"lviv kyiv", "kyiv", b.ID[:5], strings.ToLower(b.ID[:5]) + "!"} {
+		page := o.see("/search?q="+url.QueryEscape(query), "Nothing was found.",
+			"was looked for as a day, an id")
+		if strings.Contains(page, "Test Ukrainka") {
+			t.Errorf("%q finds a ticket", query)
+		}
 	}
 }

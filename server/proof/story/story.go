@@ -76,10 +76,13 @@ func (t teller) more(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
+// PublicID is how many characters of an id everybody sees.
+const PublicID = 6
+
 // id returns an id, or the beginning of one that everybody sees.
 func (t teller) id(id ids.ID) string {
 	if t.public {
-		return id.String()[:6]
+		return id.String()[:PublicID]
 	}
 	return id.String()
 }
