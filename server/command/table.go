@@ -240,7 +240,7 @@ var runVerbs = []verb{
 			{"json", false, "print one object, as the interface has it"}}},
 	{"ticket move", "TICKET BOOKING|new", "move a ticket to another booking of the same partner", "",
 		verbOf("ticket-move", "ticket", "booking"), nil},
-	{"ticket cancel", "TICKET...", "cancel tickets in their partners' place",
+	{"ticket cancel", "TICKET...", "cancel tickets in their partner's place",
 		"What is refunded is what the partner's own call would bring now. All are canceled, or none.",
 		verbOf("ticket-cancel", "tickets"), []option{
 			dryRun,

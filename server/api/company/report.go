@@ -251,22 +251,18 @@ func (s *Portal) tendReports() (next time.Duration, err error) {
 	return next, err
 }
 
-// FinishReports removes the files of reports that are over, or that are not known, and writes the files of
-// all that are queued.
+// FinishReports removes the files of reports that are over, that are not known, or that a crash has left
+// half-written, and writes the files of all that are queued, one at a time.
 func (s *Portal) FinishReports() error {
-	return errors.Join(s.removeReports(), s.writeReports())
-}
-
-// writeReports writes the files of all reports that are queued, one at a time.
-func (s *Portal) writeReports() error {
 	// An erasure waits meanwhile, so that no report is written with what is being erased.
 	s.Reporting.Lock()
 	defer s.Reporting.Unlock()
+	err := s.removeReports()
 	var queued []*report.Report
-	err := s.Store.Await(s.Base, func(st ledger.State, _ time.Time) uint64 {
+	err = errors.Join(err, s.Store.Await(s.Base, func(st ledger.State, _ time.Time) uint64 {
 		queued = st.Reports.Queued()
 		return live.All
-	})
+	}))
 	for i := 0; err == nil && i < len(queued); i++ {
 		err = s.writeReport(queued[i])
 	}
@@ -325,8 +321,7 @@ func (s *Portal) writeReport(x *report.Report) error {
 	return s.Record(done)
 }
 
-// removeReports removes the files of reports that have expired. What a crash left half-written is replaced
-// when its report, still queued, is written again.
+// removeReports removes the files of what is no report now. No file is being written meanwhile.
 func (s *Portal) removeReports() error {
 	names, err := s.Config.FS.List(ledger.ReportDir)
 	if err != nil {
@@ -338,7 +333,8 @@ func (s *Portal) removeReports() error {
 			for _, name := range some {
 				id, _ := ledger.ReportOf(name)
 				_, unknown := st.Reports.Find(id, "", now)
-				if strings.HasSuffix(name, ledger.ReportSuffix) && unknown != nil {
+				if strings.HasSuffix(name, durable.TempSuffix) ||
+					strings.HasSuffix(name, ledger.ReportSuffix) && unknown != nil {
 					gone = append(gone, name)
 				}
 			}

@@ -127,7 +127,7 @@ func TestALongPathMakesNoLongLine(t *testing.T) {
 }
 
 // Erasure: a file among the reports that is of no report, as one that a copy has kept of lines which a repair
-// has cut off, or of one that is over, does not end the directory, and does not keep the name.
+// has cut off, or half of one that a crash has left, does not end the directory, and does not keep the name.
 func TestErasureOfReportsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -146,8 +146,10 @@ func TestErasureOfReportsThatAreNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	stray := filepath.Join(dir, ledger.ReportDir, ids.ID{1}.String()+ledger.ReportSuffix)
-	if err := os.WriteFile(stray, text, 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{stray, stray + durable.TempSuffix} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if said, err := rig.Forget(v.S, "booking", booking); err != nil {
 		t.Fatal(said, err)

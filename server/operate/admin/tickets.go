@@ -3,7 +3,6 @@ package admin
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,35 +40,39 @@ func (s *Executor) adminTicketMove(a *Act) (string, error) {
 	return target.String(), err
 }
 
-// adminTicketCancel cancels tickets in their partners' place, by the same decision (decision ticket.cancel):
-// all of them, or none.
+// adminTicketCancel cancels tickets in their partner's place, by the same decision (decision ticket.cancel):
+// all of them, or none. It says what becomes of each, and of which passenger nobody is told.
 func (s *Executor) adminTicketCancel(a *Act) (string, error) {
-	tickets := slices.Compact(slices.Sorted(strings.SplitSeq(a.Form.Get("tickets"), ",")))
+	var sel booking.Selection
+	for text := range strings.SplitSeq(a.Form.Get("tickets"), ",") {
+		sel.Tickets = append(sel.Tickets, ids.Of(text))
+	}
 	var said []string
-	_, err := s.Store.Update(func(st ledger.State, now time.Time) (entries []ledger.Entry, err error) {
+	_, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+		if b, _ := st.Bookings.AnyTicket(sel.Tickets[0]); b != nil {
+			sel.Partner = b.Partner
+		}
+		entries, err := st.Cancel(now, sel, "", a.Form.Get("reason"), s.Phones)
+		wrong := sel.Tickets
+		if refused, is := errors.AsType[*booking.Conflict](err); is {
+			wrong = refused.Tickets
+		}
+		if err != nil { // one of another partner than the first is not found, too
+			return nil, fmt.Errorf("nothing is canceled: %v: %w", wrong, err)
+		}
 		said = nil
-		for _, text := range tickets {
-			b, t := st.Bookings.AnyTicket(ids.Of(text))
-			if b == nil {
-				return nil, fmt.Errorf("there is no ticket %s; nothing is canceled", text)
-			}
-			sel := booking.Selection{Partner: b.Partner, Tickets: []ids.ID{t.ID}}
-			list, err := st.Cancel(now, sel, "", a.Form.Get("reason"), s.Phones)
-			if err != nil {
-				return nil, fmt.Errorf("ticket %s: %w; nothing is canceled", text, err)
-			}
-			for i := range list {
-				list[i].By = &a.By
-				e, ok := list[i].Event.(*booking.TicketsCanceled)
-				if !ok {
-					continue
+		for i := range entries {
+			entries[i].By = &a.By
+			e, _ := entries[i].Event.(*booking.TicketsCanceled)
+			for k := 0; e != nil && k < len(e.Tickets); k++ {
+				x := &e.Tickets[k]
+				_, t := st.Bookings.AnyTicket(x.ID)
+				told := ""
+				if len(x.Sends) == 0 {
+					told = "; its passenger cannot be reached, and is not told"
 				}
-				said = append(said, fmt.Sprintf("ticket %s, %s", text, story.Refund(t, &e.Tickets[0])))
-				if len(e.Tickets[0].Sends) == 0 {
-					said = append(said, "  its passenger cannot be reached, and is not told")
-				}
+				said = append(said, fmt.Sprintf("ticket %s, %s%s", x.ID, story.Refund(t, x), told))
 			}
-			entries = append(entries, list...)
 		}
 		if isDryRun(a.Form) {
 			entries = nil

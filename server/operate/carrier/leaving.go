@@ -63,7 +63,7 @@ func (s *Dispatcher) candidates(q Query) (*candidates, error) {
 	near := c.withdrawn(sold, first.AddDate(0, 0, -1), end.AddDate(0, 0, 1))
 	withdrawn, err := s.present(near)
 	for name, run := range withdrawn {
-		if !isBetween(run.Dep(0), arrivalOf(run), first, end) || !wanted.has(run.Form) {
+		if !isUnderWay(run, first, end) || !wanted.has(run.Form) {
 			continue
 		}
 		c.add(name, run.Form, run.Start)
@@ -71,14 +71,10 @@ func (s *Dispatcher) candidates(q Query) (*candidates, error) {
 	return c, err
 }
 
-// isBetween reports whether a run is under way at some instant from first until before end.
-func isBetween(leaves, arrives, first, end time.Time) bool {
-	return leaves.Before(end) && !arrives.Before(first)
-}
-
-// arrivalOf returns when a run is over.
-func arrivalOf(run *booking.Run) time.Time {
-	return run.Arr(int16(len(run.Form.Stops) - 1))
+// isUnderWay reports whether a run is under way at some instant from first until before end.
+func isUnderWay(run *booking.Run, first, end time.Time) bool {
+	last := int16(len(run.Form.Stops) - 1)
+	return run.Dep(0).Before(end) && !run.Arr(last).Before(first)
 }
 
 // addScheduled adds the runs of the timetable that are under way between two instants.
@@ -113,7 +109,7 @@ func (c *candidates) add(name ids.RunName, form *schedule.Form, start int64) {
 // timetable no longer has.
 func (c *candidates) withdrawn(sold []*booking.Run, first, end time.Time) (names []ids.RunName) {
 	for _, run := range sold {
-		if !isBetween(run.Dep(0), arrivalOf(run), first, end) || !isWithdrawn(c.tt, run.Name()) {
+		if !isUnderWay(run, first, end) || !isWithdrawn(c.tt, run.Name()) {
 			continue
 		}
 		names = append(names, run.Name())

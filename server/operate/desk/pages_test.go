@@ -57,6 +57,9 @@ func TestABookingTellsItsStory(t *testing.T) {
 	cancel := "tickets=" + b.Tickets[1].ID + "&reason=strike" + back
 	o.post("/act/ticket-cancel", cancel+"&dry-run=true", "<strong>Preview.</strong>", "with no refund")
 	o.post("/act/ticket-cancel", cancel, "<strong>Done.</strong>")
+	if strings.Contains(o.see(o.leads(b.Tickets[1].ID)), "Cancel it") {
+		t.Error("the desk offers to cancel what is canceled")
+	}
 	o.see("/search?q=ukra", "Test Ukrainka", "1 ticket,")
 	o.see("/search?q=380441234567", "2 tickets,")
 	o.see("/search?q=nobody", "Nothing was found.")

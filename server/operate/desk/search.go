@@ -226,10 +226,9 @@ func (x *found) isState(t *booking.Ticket, asks questions, now time.Time) bool {
 // names reports whether the query is how the id of a ticket or its booking begins, as the wall has it, or the
 // two cities of the ride.
 func (x *found) names(b *booking.Booking, t *booking.Ticket) bool {
-	for _, id := range []ids.ID{b.ID, t.ID} {
-		if len(x.Query) == story.PublicID && strings.HasPrefix(id.String(), x.Query) {
-			return true
-		}
+	if len(x.Query) == story.PublicID &&
+		(strings.HasPrefix(b.ID.String(), x.Query) || strings.HasPrefix(t.ID.String(), x.Query)) {
+		return true
 	}
 	return spelled(rideOf(t)) == spelled(x.Query)
 }
